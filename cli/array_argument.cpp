@@ -1,0 +1,61 @@
+#include "array_argument.hpp"
+
+#include <fmt/format.h>
+
+#include "posenc/error.hpp"
+#include "posenc/formats.hpp"
+#include "posenc/pipeline.hpp"
+#include "posenc/positions.hpp"
+#include "posenc/text.hpp"
+
+namespace posenc::cli {
+namespace {
+
+bool names_a_file(const std::string& path) {
+  for (const formats::FormatTraits& format : formats::formats())
+    for (const std::string_view suffix : format.suffixes)
+      if (path.ends_with(suffix)) return true;
+  return false;
+}
+
+std::vector<double> load(const std::string& path, const std::string& tensor, const std::string& field) {
+  const auto reader = formats::open(path);
+  const auto& tensors = reader->tensors();
+  std::size_t at = tensors.size();
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    names.push_back(tensors[i].name);
+    if (tensor.empty() ? tensors.size() == 1 : tensors[i].name == tensor) at = i;
+  }
+  if (at == tensors.size())
+    fail_usage(tensor.empty() ? fmt::format("{}: {} has {} arrays; say which: {}#NAME with {}", field, path, tensors.size(), path, one_of(names))
+                              : fmt::format("{}: {} has no array '{}'; it has {}", field, path, tensor, one_of(names)));
+  const StoredTensor& t = tensors[at];
+  if (t.shape.size() != 1 || t.is_complex) fail_usage(fmt::format("{} wants a one-dimensional array of numbers; {} in {} has {} axes", field, t.name, path, t.shape.size()));
+  constexpr std::int64_t most = std::int64_t{1} << 28;
+  if (t.values() > most) fail_usage(fmt::format("{} takes up to {} numbers from a file; {} has {}", field, most, path, t.values()));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(t.bytes()));
+  reader->read(at, 0, bytes);
+  std::vector<double> values;
+  const std::size_t size = size_of(t.dtype);
+  for (std::int64_t i = 0; i < t.values(); ++i) values.push_back(stored_value(t.dtype, bytes.data() + static_cast<std::size_t>(i) * size));
+  return values;
+}
+
+}  // namespace
+
+std::string array_text(const std::string& text, const std::string& field) {
+  std::string path = text, tensor;
+  const bool marked = path.starts_with('@');
+  if (marked) path.erase(0, 1);
+  if (const std::size_t hash = path.rfind('#'); hash != std::string::npos && (marked || names_a_file(path.substr(0, hash)))) {
+    tensor = path.substr(hash + 1);
+    path.resize(hash);
+  }
+  if (!marked && !names_a_file(path)) return text;
+  const std::vector<double> values = load(path, tensor, field);
+  if (field == "positions") return Positions::list(values).text();
+  return print(std::span<const double>(values));
+}
+
+}  // namespace posenc::cli

@@ -1,0 +1,11 @@
+// Arguments that may name a file of numbers: FILE, FILE#TENSOR or @FILE.
+#pragma once
+#include <string>
+
+namespace posenc::cli {
+
+/// `text` itself, or the one-dimensional array in the file that it names, as the text that the field takes. A name
+/// is a file when it starts with '@' or ends (before '#TENSOR') in the suffix of a format.
+std::string array_text(const std::string& text, const std::string& field);
+
+}  // namespace posenc::cli

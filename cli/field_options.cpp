@@ -1,0 +1,66 @@
+#include "field_options.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "array_argument.hpp"
+#include "posenc/error.hpp"
+
+namespace posenc::cli {
+namespace {
+
+// "(N lanes, >= 1; default 128)"
+std::string details(const FieldView& f) {
+  std::vector<std::string> parts;
+  if (!f.unit.empty()) parts.push_back(f.unit);
+  if (!f.range.empty()) parts.push_back(f.range);
+  std::string choices;
+  for (const auto& [name, help] : f.choices) choices += (choices.empty() ? "" : "|") + name;
+  if (!choices.empty()) parts.push_back(choices);
+  if (!f.fallback.empty()) parts.push_back("default " + f.fallback);
+  return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, "; "));
+}
+
+void add_field(CLI::App& app, const FieldView& f, const std::string& group, Given& given) {
+  const std::string field = f.name, type = f.type;
+  CLI::Option* option = app.add_option_function<std::string>(
+      flag_of(field),
+      [&given, field, type](const std::string& text) {
+        for (const auto& [name, value] : given.settings)
+          if (name == field) fail_usage(fmt::format("{} is given twice", flag_of(field)));
+        given.settings.emplace_back(field, type == "positions" || type == "list" ? array_text(text, field) : text);
+      },
+      f.help + details(f));
+  option->type_name(f.metavar.empty() ? "TEXT" : f.metavar);
+  option->group(group);
+}
+
+}  // namespace
+
+std::string flag_of(const std::string& field) {
+  std::string flag = "--" + field;
+  for (char& c : flag)
+    if (c == '_') c = '-';
+  return flag;
+}
+
+void add_encodings(CLI::App& app, Given& given) {
+  std::set<std::string> everywhere;
+  for (const EncodingEntry& entry : encodings()) {
+    const std::string name(entry.name);
+    CLI::App* sub = app.add_subcommand(name, fmt::format("{} ({})", entry.summary, entry.source));
+    sub->fallthrough();
+    sub->get_formatter()->column_width(34);
+    sub->callback([&given, name] { given.encoding = name; });
+    std::set<std::string> seen;
+    for (const FieldView& f : entry.make()->all_fields()) {
+      // A parameter that several rules share is one option; 'posenc list rope' tells each rule's meaning.
+      if (!seen.insert(f.name).second) continue;
+      add_field(*sub, f, f.group.empty() ? "Parameters" : fmt::format("Parameters of a --method (see 'posenc list {}')", name), given);
+      if (everywhere.insert(f.name).second) add_field(app, f, "", given);
+    }
+  }
+}
+
+}  // namespace posenc::cli

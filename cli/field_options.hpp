@@ -1,0 +1,25 @@
+// Options made by looping over the encodings' fields: --head-dim, --base, ... Nothing here knows an encoding by name.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "posenc/encoding.hpp"
+
+namespace posenc::cli {
+
+/// What was given on the command line about encodings.
+struct Given {
+  std::string encoding;  ///< the subcommand used, or ""
+  std::vector<std::pair<std::string, std::string>> settings;  ///< (field, text), in order
+};
+
+/// head_dim -> --head-dim.
+std::string flag_of(const std::string& field);
+
+/// Adds one subcommand per encoding, each with its fields as options, and every field of every encoding (unlisted in the
+/// help) to `app` itself, for use with --config and --spec.
+void add_encodings(CLI::App& app, Given& given);
+
+}  // namespace posenc::cli

@@ -1,0 +1,105 @@
+// posenc: the command line. Words are split here, values are parsed by the library; every failure becomes one line on
+// stderr and the exit status of posenc/error.hpp.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "command.hpp"
+#include "posenc/error.hpp"
+#include "posenc/formats.hpp"
+#include "posenc/plan.hpp"
+#include "posenc/text.hpp"
+
+namespace posenc::cli {
+namespace {
+
+constexpr const char* about =
+    "Make, rescale, verify and recognise the position tables and bias matrices of transformers: correctly rounded, the same\n"
+    "bytes on every machine.";
+constexpr const char* statuses =
+    "Exit status: 0 done, all holds; 1 verify found a difference; 2 usage, or a spec that makes no sense;\n"
+    "3 an input file breaks its format; 4 the system refused (disk full, permission).";
+
+// One line, whatever the message holds.
+int report(const std::string& message, int status) {
+  std::string line = message;
+  for (char& c : line)
+    if (c == '\n' || c == '\r') c = ' ';
+  fmt::print(stderr, "posenc: {}\n", line);
+  return status;
+}
+
+// The words that can follow: subcommands of the deepest command given, and its options.
+std::string suggestion(const CLI::App& app, const std::string& word) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  std::vector<std::string> known;
+  if (word.starts_with('-')) {
+    for (const CLI::App* a = at; a != nullptr; a = a->get_parent())
+      for (const CLI::Option* option : a->get_options())
+        for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  } else {
+    for (const CLI::App* sub : at->get_subcommands({})) known.push_back(sub->get_name());
+  }
+  return did_you_mean(word.substr(0, word.find('=')), known);
+}
+
+int usage_failure(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  const std::string help = at->get_parent() == nullptr ? "posenc --help" : "posenc " + at->get_name() + " --help";
+  auto left = app.remaining(true);
+  if (!left.empty()) {
+    const std::string& word = left.front();
+    const char* kind = word.starts_with('-') ? "option" : (at->get_parent() == nullptr ? "command" : "argument");
+    return report(fmt::format("unknown {} '{}'{} (see {})", kind, word, suggestion(app, word), help), 2);
+  }
+  return report(fmt::format("{} (see {})", error.what(), help), 2);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(about, "posenc");
+  app.footer(statuses);
+  app.set_version_flag("--version", fmt::format("posenc {}", version()), "Print the version and exit");
+  app.get_formatter()->column_width(34);
+  app.require_subcommand(0, 1);
+  Common common;
+  const std::vector<Command> commands{add_generate(app, common), add_verify(app, common), add_inspect(app, common), add_list(app, common)};
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& e) {
+    return app.exit(e);
+  } catch (const CLI::CallForAllHelp& e) {
+    return app.exit(e);
+  } catch (const CLI::CallForVersion& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    return usage_failure(app, e);
+  }
+  for (const Command& command : commands)
+    if (command.app->parsed()) return command.run();
+  fmt::print("{}", app.help());
+  return 2;
+}
+
+}  // namespace
+}  // namespace posenc::cli
+
+int main(int argc, char** argv) {
+  using posenc::cli::report;
+  try {
+    posenc::formats::install_signal_cleanup();
+    const int status = posenc::cli::run(argc, argv);
+    // A report that could not be written is not a success.
+    if (std::fflush(stdout) != 0) return report("standard output could not be written", 4);
+    return status;
+  } catch (const posenc::Error& e) {
+    return report(e.what(), e.exit_status());
+  } catch (const std::bad_alloc&) {
+    return report("out of memory", 4);
+  } catch (const std::exception& e) {
+    return report(fmt::format("internal error: {}; please report it", e.what()), 70);
+  }
+}

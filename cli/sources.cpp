@@ -1,0 +1,197 @@
+#include "sources.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include "command.hpp"
+#include "posenc/names.hpp"
+#include "posenc/config.hpp"
+#include "posenc/error.hpp"
+#include "posenc/presets.hpp"
+#include "posenc/text.hpp"
+
+namespace posenc::cli {
+namespace {
+
+constexpr std::size_t max_text = std::size_t{64} << 20;  // configs and specs; longer ones are something else
+
+void describe(const Reading& reading, const std::string& path, std::vector<std::string>& remarks) {
+  const std::string who = reading.layer_type.empty() ? "" : reading.layer_type + ": ";
+  std::string line;
+  for (const Setting& s : reading.settings) {
+    const std::string value = s.value.size() > 40 ? s.value.substr(0, 37) + "..." : s.value;
+    line += fmt::format("{}{} {} ({})", line.empty() ? "" : ", ", s.field, value, s.origin);
+  }
+  remarks.push_back(fmt::format("{}: {}{} {}", path, who, reading.encoding, line));
+  for (const std::string& note : reading.notes) remarks.push_back(fmt::format("{}: {}{}", path, who, note));
+}
+
+// The tables that a config describes and posenc generates.
+Spec spec_of_config(const SpecOptions& options, std::vector<std::string>& remarks) {
+  const std::string path = config_path(options.config);
+  const ConfigReading config = read_config(read_text(path), path);
+  for (const std::string& warning : config.warnings) remarks.push_back(fmt::format("{}: warning: {}", path, warning));
+  Spec spec;
+  std::vector<std::string> others;
+  for (const Reading& reading : config.readings) {
+    const bool known = std::any_of(encodings().begin(), encodings().end(), [&](const EncodingEntry& e) { return e.name == reading.encoding; });
+    const bool wanted = options.given.encoding.empty() || options.given.encoding == reading.encoding;
+    if (!known || !wanted) {
+      others.push_back(fmt::format("{}{}", reading.layer_type.empty() ? "" : reading.layer_type + ": ", reading.encoding));
+      continue;
+    }
+    describe(reading, path, remarks);
+    auto encoding = make_encoding(reading.encoding);
+    std::vector<std::pair<std::string, std::string>> settings;
+    for (const Setting& s : reading.settings) settings.emplace_back(s.field, s.value);
+    const auto fields = encoding->fields();
+    const bool takes_positions = std::any_of(fields.begin(), fields.end(), [](const FieldView& f) { return f.name == "positions"; });
+    const auto said = [&](std::string_view field) {
+      return std::any_of(settings.begin(), settings.end(), [&](const auto& s) { return s.first == field; }) ||
+             std::any_of(options.given.settings.begin(), options.given.settings.end(), [&](const auto& s) { return s.first == field; });
+    };
+    if (takes_positions && reading.context && !said("positions")) {
+      settings.emplace_back("positions", print(*reading.context));
+      remarks.push_back(fmt::format("{}: positions {} ({})", path, *reading.context, reading.context_origin));
+    }
+    if (reading.softmax_multiplier != 1 && !said("softmax_multiplier"))
+      settings.emplace_back("softmax_multiplier", print(reading.softmax_multiplier));
+    apply(*encoding, std::move(settings));
+    spec.tables.push_back({reading.layer_type, std::move(encoding)});
+  }
+  if (spec.tables.empty())
+    fail_usage(fmt::format("{} describes {}, which {}", path, others.empty() ? "no position encoding" : one_of(others),
+                           options.given.encoding.empty() ? "posenc does not generate from a config" : "is not " + options.given.encoding));
+  for (const std::string& other : others) remarks.push_back(fmt::format("{}: left out: {}", path, other));
+  if (spec.tables.size() == 1) spec.tables[0].name.clear();
+  return spec;
+}
+
+// Flags after a config or spec change every table that knows them; a flag that no table knows is refused.
+void override_settings(Spec& spec, const Given& given) {
+  if (given.settings.empty()) return;
+  for (const auto& [field, text] : given.settings) {
+    const bool known = std::any_of(spec.tables.begin(), spec.tables.end(), [&](const Table& t) {
+      const auto all = t.encoding->all_fields();
+      return std::any_of(all.begin(), all.end(), [&](const FieldView& f) { return f.name == field; });
+    });
+    if (!known) fail_usage(fmt::format("{} is no parameter of {}", flag_of(field), spec.tables[0].encoding->name()));
+  }
+  for (Table& table : spec.tables) {
+    auto changed = table.encoding->clone();
+    const auto all = changed->all_fields();
+    std::vector<std::pair<std::string, std::string>> mine;
+    for (const auto& setting : given.settings)
+      if (std::any_of(all.begin(), all.end(), [&](const FieldView& f) { return f.name == setting.first; })) mine.push_back(setting);
+    apply(*changed, std::move(mine));
+    table.encoding = std::move(changed);
+  }
+}
+
+void override_preset(Spec& spec, const SpecOptions& options) {
+  if (options.preset.empty()) return;
+  const Preset& preset = parse_preset(options.preset);
+  for (Table& table : spec.tables) {
+    if (table.encoding->name() != preset.encoding)
+      fail_usage(fmt::format("--for {} is about {}, not {}", preset.name, preset.encoding, table.encoding->name()));
+    auto changed = table.encoding->clone();
+    for (const auto& [field, text] : preset.settings)
+      for (const auto& [given, value] : options.given.settings)
+        if (given == field && value != text)
+          fail_usage(fmt::format("--for {} means {} {}; {} {} contradicts it", preset.name, flag_of(field), text, flag_of(given), value));
+    apply(*changed, preset.settings);
+    table.encoding = std::move(changed);
+  }
+  if (!options.dtype.empty() && parse_dtype(options.dtype) != preset.dtype)
+    fail_usage(fmt::format("--for {} means --dtype {}; --dtype {} contradicts it", preset.name, name_of(preset.dtype), options.dtype));
+  spec.dtype = preset.dtype;
+  spec.names = preset.names;
+}
+
+}  // namespace
+
+std::string read_text(const std::string& path) {
+  struct Close {
+    void operator()(std::FILE* f) const {
+      if (f != stdin) std::fclose(f);
+    }
+  };
+  const std::unique_ptr<std::FILE, Close> file(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
+  if (!file) fail_system(fmt::format("{} cannot be opened", path), errno);
+  std::string text;
+  char buffer[1 << 16];
+  while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, file.get())) {
+    text.append(buffer, n);
+    if (text.size() > max_text) fail_input(fmt::format("{} is longer than {}, which no config or spec is", path, human_bytes(max_text)));
+  }
+  if (std::ferror(file.get())) fail_system(fmt::format("{} cannot be read", path), errno);
+  return text;
+}
+
+std::string config_path(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return path + (path.ends_with('/') ? "" : "/") + "config.json";
+  return path;
+}
+
+void add_spec_options(CLI::App& app, SpecOptions& o) {
+  add_text(app, "--config", o.config, "PATH", "read the parameters from a model's config.json or its folder");
+  add_text(app, "--spec", o.spec, "FILE", "read a saved spec ('-' is standard input)");
+  add_text(app, "--for", o.preset, "RUNTIME", "layout, dtype and names as a runtime loads them ('posenc list presets')");
+  add_text(app, "--dtype", o.dtype, "TYPE", "element type of real tensors: f64, f32, f16, bf16 (default f32)");
+  add_text(app, "--index-dtype", o.index_dtype, "TYPE", "element type of index tensors: i32, i64 (default i64)");
+  add_text(app, "--arithmetic", o.arithmetic, "NAME", "exact (default), or model code's float32 or bfloat16 step by step");
+  add_text(app, "--complex", o.complex_form, "FORM", "complex tensors as native, pair or split (default: native, split in HDF5)");
+  app.add_option("--tensor", o.tensors, "keep only this tensor (repeatable)")->type_name("NAME")->allow_extra_args(false);
+  add_encodings(app, o.given);
+}
+
+std::optional<ComplexForm> complex_form_of(const SpecOptions& o) {
+  if (!o.complex_form.empty()) return parse_enum<ComplexForm>(o.complex_form, "--complex");
+  if (!o.preset.empty() && parse_preset(o.preset).complex_form != ComplexForm::native) return parse_preset(o.preset).complex_form;
+  return std::nullopt;
+}
+
+std::optional<Spec> spec_from(const SpecOptions& o, std::vector<std::string>& remarks) {
+  if (!o.config.empty() && !o.spec.empty()) fail_usage("--config and --spec both describe the encoding; give one");
+  Spec spec;
+  if (!o.config.empty()) {
+    spec = spec_of_config(o, remarks);
+    override_settings(spec, o.given);
+  } else if (!o.spec.empty()) {
+    spec = Spec::parse(read_text(o.spec), o.spec == "-" ? "standard input" : o.spec);
+    if (!o.given.encoding.empty())
+      for (const Table& table : spec.tables)
+        if (table.encoding->name() != o.given.encoding)
+          fail_usage(fmt::format("{} describes {}, not {}", o.spec, table.encoding->name(), o.given.encoding));
+    override_settings(spec, o.given);
+  } else if (!o.given.encoding.empty()) {
+    auto encoding = make_encoding(o.given.encoding);
+    apply(*encoding, o.given.settings);
+    spec.tables.push_back({"", std::move(encoding)});
+  } else {
+    if (!o.given.settings.empty())
+      fail_usage(fmt::format("{} wants an encoding before it, or --config or --spec", flag_of(o.given.settings[0].first)));
+    return std::nullopt;
+  }
+  if (!o.dtype.empty()) spec.dtype = parse_dtype(o.dtype);
+  if (!o.index_dtype.empty()) spec.index_dtype = parse_dtype(o.index_dtype);
+  if (!o.arithmetic.empty()) spec.arithmetic = parse_enum<Arithmetic>(o.arithmetic, "--arithmetic");
+  override_preset(spec, o);
+  if (!o.tensors.empty()) spec.only = o.tensors;
+  spec.check();
+  return spec;
+}
+
+std::optional<Spec> spec_in(const Reader& reader, const std::string& path) {
+  const auto found = reader.metadata().find(std::string(spec_key));
+  if (found == reader.metadata().end()) return std::nullopt;
+  return Spec::parse(found->second, path + ": its spec");
+}
+
+}  // namespace posenc::cli

@@ -1,0 +1,27 @@
+// --stack: several tensors of one shape as one array with a leading axis, for formats that hold one array.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "posenc/io.hpp"
+#include "posenc/plan.hpp"
+
+namespace posenc::cli {
+
+/// Metadata key of a stacked file: the tensors' names, in order, separated by spaces.
+inline constexpr std::string_view stack_key = "posenc_stack";
+
+/// "full_attention.cos": the name that selects a planned tensor in Spec::only.
+std::string full_name(const Spec& spec, const PlannedTensor& tensor);
+
+std::string stack_names(const std::vector<PlannedTensor>& tensors);
+/// The one array that holds them; throws usage when shapes differ.
+StoredTensor stacked_form(const std::vector<PlannedTensor>& tensors);
+/// Takes the tensors one by one and puts them behind each other in tensor 0 of `inner`. Its finish() does nothing.
+std::unique_ptr<Writer> stacked_writer(Writer& inner, const std::vector<PlannedTensor>& tensors);
+/// The opposite: a stacked file as its tensors; `names` is the text under stack_key.
+std::unique_ptr<Reader> unstacked_reader(std::unique_ptr<Reader> inner, const std::string& names, const std::string& path);
+
+}  // namespace posenc::cli

@@ -1,0 +1,80 @@
+#include "hdf5_api.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+
+#include "posenc/error.hpp"
+
+namespace posenc::formats::hdf5 {
+namespace {
+
+std::recursive_mutex& library_mutex() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+struct Reason {
+  std::string text;
+  int error_number = 0;
+};
+
+// The innermost entry of the stack comes first and says most; a failed system call says "errno = N".
+herr_t collect(unsigned n, const H5E_error2_t* entry, void* data) {
+  auto& reason = *static_cast<Reason*>(data);
+  if (entry->desc == nullptr) return 0;
+  const std::string_view text = entry->desc;
+  try {
+    if (n == 0) reason.text = text;
+  } catch (...) {
+    return -1;
+  }
+  constexpr std::string_view label = "errno = ";
+  const std::size_t at = text.find(label);
+  if (at != std::string_view::npos && reason.error_number == 0)
+    std::from_chars(text.data() + at + label.size(), text.data() + text.size(), reason.error_number);
+  return 0;
+}
+
+}  // namespace
+
+Session::Session() : lock_(library_mutex()) {
+  H5open();
+  H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  H5PLget_loading_state(&plugins_);
+  H5PLset_loading_state(0);
+}
+
+Session::~Session() {
+  H5PLset_loading_state(plugins_);
+  H5Eset_auto2(H5E_DEFAULT, print_, print_data_);
+}
+
+bool Handle::close() noexcept {
+  const hid_t id = std::exchange(id_, H5I_INVALID_HID);
+  if (id < 0) return true;
+  switch (H5Iget_type(id)) {
+    case H5I_FILE: return H5Fclose(id) >= 0;
+    case H5I_GROUP: return H5Gclose(id) >= 0;
+    case H5I_DATASET: return H5Dclose(id) >= 0;
+    case H5I_DATATYPE: return H5Tclose(id) >= 0;
+    case H5I_DATASPACE: return H5Sclose(id) >= 0;
+    case H5I_ATTR: return H5Aclose(id) >= 0;
+    case H5I_GENPROP_LST: return H5Pclose(id) >= 0;
+    default: return H5Idec_ref(id) >= 0;
+  }
+}
+
+void fail(const std::string& what, bool reading) {
+  Reason reason;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &reason);
+  H5Eclear2(H5E_DEFAULT);
+  if (reason.error_number != 0) fail_system(what, reason.error_number);
+  const std::string sentence = fmt::format("{}: HDF5: {}", what, reason.text.empty() ? "unknown error" : reason.text);
+  if (reading) fail_input(sentence);
+  throw Error(Failure::system, sentence);
+}
+
+}  // namespace posenc::formats::hdf5

@@ -1,0 +1,58 @@
+// Files of arrays, in and out. A file is written under a temporary name and appears whole or not at all; a file is read
+// by what its bytes say, never by its suffix.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "posenc/io.hpp"
+
+namespace posenc::formats {
+
+struct FormatTraits {
+  std::string_view name;                   ///< as spelt on the command line
+  std::vector<std::string_view> suffixes;  ///< with the dot; the first is the usual one
+  std::string_view help;
+  bool many_tensors;  ///< more than one tensor in a file
+  bool metadata;      ///< FilePlan::metadata is kept (NPY: in a JSON file beside it)
+  bool complex;       ///< has a complex element type of its own
+  bool bf16;          ///< has bfloat16
+  bool chunking;      ///< FilePlan::chunking means something
+  bool stdout_ok;     ///< can be written front to back: "-", a FIFO, a device
+};
+
+/// The list of formats; help, suffixes and tests loop over it.
+[[nodiscard]] std::span<const FormatTraits> formats();
+/// Throws usage with the known suffixes when the suffix of `path` names no format.
+[[nodiscard]] const FormatTraits& format_of_suffix(std::string_view path);
+/// Throws usage with a suggestion when `name` is no format.
+[[nodiscard]] const FormatTraits& parse_format(std::string_view name);
+
+/// Throws usage, in one sentence with the way out, when the format cannot hold the plan.
+void check_plan(const FormatTraits& format, const FilePlan& plan);
+/// Bytes of the finished file. Exact for npy (without the sidecar), npz and safetensors; an upper estimate for hdf5.
+[[nodiscard]] std::uint64_t file_size(const FormatTraits& format, const FilePlan& plan);
+
+/// Starts a file; checks the plan first. A path that is a symbolic link replaces what the link points to; an existing
+/// file keeps its mode bits. "-" is stdout, for formats with stdout_ok: there, and for a FIFO or a device, the values
+/// leave front to back. Writes that come early are held (256 MiB at most, then their threads wait), so threads should take
+/// blocks in rising order; a gap that nobody fills for 30 s is an error, never a deadlock. Only a regular file gets a sidecar.
+[[nodiscard]] std::unique_ptr<Writer> create(const FormatTraits& format, const std::string& path, const FilePlan& plan);
+
+/// Opens a file for reading. Memory stays bounded by the caller's blocks, except that a column-major NPY array is turned
+/// around in memory at its first read. A compressed NPZ member is inflated as it is read, from checkpoints. CRCs of
+/// a member are checked once all of it has been read.
+[[nodiscard]] std::unique_ptr<Reader> open(const std::string& path);
+
+/// What a file holds that posenc cannot represent and `tensors()` leaves out, one "NAME: why" each (8-bit floats, text,
+/// external links). A file with nothing but such things does not open.
+[[nodiscard]] std::vector<std::string> skipped(const Reader& reader);
+
+/// Makes SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGPIPE remove the unfinished files before they end the process, and turns
+/// SIGXFSZ into an error of the write. Signals that are ignored stay ignored. For the command line; call once.
+void install_signal_cleanup();
+
+}  // namespace posenc::formats

@@ -1,0 +1,42 @@
+// A deflated stream read at any offset in bounded memory: the decompressor's state is copied every few MiB, and a read
+// starts from the nearest copy.
+#pragma once
+#include <zlib.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "input_file.hpp"
+
+namespace posenc::formats {
+
+class InflatedSource : public ByteSource {
+ public:
+  /// Raw deflate at [offset, offset + packed) that must give exactly `size` bytes. `what` names it in messages.
+  InflatedSource(std::shared_ptr<const InputFile> file, std::uint64_t offset, std::uint64_t packed, std::uint64_t size, std::string what);
+  ~InflatedSource() override;
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  void read(std::uint64_t offset, std::span<std::byte> out) const override;
+
+ private:
+  struct State {
+    z_stream stream{};
+    std::uint64_t in = 0, out = 0;  ///< bytes consumed and produced so far
+  };
+  void inflate_into(std::span<std::byte> out) const;
+  void restart(std::uint64_t offset) const;
+  void check_end() const;
+
+  std::shared_ptr<const InputFile> file_;
+  std::uint64_t offset_, packed_, size_, spacing_;
+  std::string what_;
+  mutable std::mutex mutex_;
+  mutable State now_;
+  mutable std::vector<std::unique_ptr<State>> copies_;  // rising in `out`; [0] is the start
+  mutable std::vector<std::byte> input_;
+};
+
+}  // namespace posenc::formats

@@ -1,0 +1,152 @@
+// NPY, one array. Numbers are little-endian.
+//   1. 0..5    "\x93NUMPY"
+//   2. 6, 7    version, major and minor: 1.0, 2.0 or 3.0
+//   3. 8..     length H of what follows: 2 bytes in version 1, 4 bytes in 2 and 3
+//   4. H bytes a Python dictionary in text (Latin-1; UTF-8 in version 3), padded with blanks and a line feed so that the
+//              values start at a multiple of 64: {'descr': '<f4', 'fortran_order': False, 'shape': (16, 8), }
+//   5. rest    the values, exactly as many as the shape says; row-major, or column-major when fortran_order is True
+// Written: version 1.0 (2.0 for a header above 65535 bytes), '<', row-major. Read: all of the above, '<' '>' '=' '|'.
+// NPY has no place for metadata: it lies beside the array, in NAME.npy.json, one JSON object (metadata_json.hpp).
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "array_reader.hpp"
+#include "checked.hpp"
+#include "format.hpp"
+#include "metadata_json.hpp"
+#include "npy_header.hpp"
+#include "placed_writer.hpp"
+#include "posenc/error.hpp"
+
+namespace posenc::formats::npy {
+namespace {
+
+constexpr std::uint64_t largest_sidecar = std::uint64_t{64} << 20;
+
+std::string sidecar_of(const std::string& path) { return path + ".json"; }
+
+bool exists(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+// NPY names no tensor; several of them are written as NAME.TENSOR.npy, so the last part of the name stands in.
+std::string name_from(const std::string& path) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  if (name.ends_with(".npy")) name.resize(name.size() - 4);
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string::npos || dot + 1 == name.size() ? name : name.substr(dot + 1);
+}
+
+std::string read_text(const std::string& path) {
+  const InputFile file(path);
+  if (file.size() > largest_sidecar)
+    fail_input(fmt::format("{}: has {} bytes, allowed for a sidecar {}", path, file.size(), largest_sidecar));
+  std::string text(file.size(), '\0');
+  file.read(0, as_writable_bytes(text));
+  return text;
+}
+
+class NpyWriter : public PlacedWriter {
+ public:
+  NpyWriter(const std::string& path, std::unique_ptr<Sink> sink, const FilePlan& plan, std::uint64_t base)
+      : PlacedWriter(path, std::move(sink), plan.tensors, {base}) {}
+
+  void keep_beside(const AtomicFile& array, const std::map<std::string, std::string>& metadata) {
+    const std::string path = sidecar_of(array.target());
+    if (exists(path)) {
+      if (!is_posenc_metadata(read_text(path)))
+        fail_usage(fmt::format("{} is the sidecar's name, but posenc did not write the file there; move it away", path));
+      stale_ = path;
+    }
+    if (metadata.empty()) return;
+    stale_.clear();
+    sidecar_ = std::make_unique<AtomicFile>(path);
+    sidecar_->write(0, as_bytes(metadata_to_json(metadata, true)));
+  }
+
+ private:
+  // The sidecar first: an array is never seen with the provenance of its predecessor.
+  void publish(Sink& sink) override {
+    auto* file = dynamic_cast<AtomicFile*>(&sink);
+    if (file == nullptr) return sink.publish();
+    file->sync();
+    if (sidecar_) sidecar_->publish();
+    if (!stale_.empty() && ::unlink(stale_.c_str()) != 0 && errno != ENOENT) fail_system("cannot remove " + stale_, errno);
+    file->rename();
+  }
+
+  std::unique_ptr<AtomicFile> sidecar_;
+  std::string stale_;
+};
+
+}  // namespace
+
+const FormatTraits& traits() {
+  static const FormatTraits t{.name = "npy",
+                              .suffixes = {".npy"},
+                              .help = "NumPy array; one tensor, its spec in a JSON file beside it",
+                              .many_tensors = false,
+                              .metadata = true,
+                              .complex = true,
+                              .bf16 = false,
+                              .chunking = false,
+                              .stdout_ok = true};
+  return t;
+}
+
+bool matches(std::span<const std::byte> head) {
+  static constexpr std::string_view magic = "\x93NUMPY";
+  return head.size() >= magic.size() && std::string_view(reinterpret_cast<const char*>(head.data()), magic.size()) == magic;
+}
+
+void check(const FilePlan&) {}
+
+std::uint64_t file_size(const FilePlan& plan) {
+  return make_npy_header(plan.tensors[0]).size() + static_cast<std::uint64_t>(plan.tensors[0].bytes());
+}
+
+std::unique_ptr<Writer> open_writer(const std::string& path, const FilePlan& plan) {
+  const std::string header = make_npy_header(plan.tensors[0]);
+  std::unique_ptr<Sink> sink;
+  const AtomicFile* file = nullptr;
+  if (is_stream_target(path)) {
+    sink = std::make_unique<SequentialFile>(path);
+  } else {
+    auto atomic = std::make_unique<AtomicFile>(path);
+    file = atomic.get();
+    sink = std::move(atomic);
+    sink->reserve(file_size(plan));
+  }
+  sink->write(0, as_bytes(header));
+  auto writer = std::make_unique<NpyWriter>(path, std::move(sink), plan, header.size());
+  if (file != nullptr) writer->keep_beside(*file, plan.metadata);
+  return writer;
+}
+
+std::unique_ptr<Reader> open_reader(std::shared_ptr<const InputFile> file) {
+  auto reader = std::make_unique<ArrayReader>(file->path(), traits().name);
+  auto source = std::make_shared<FileRange>(file, 0, file->size());
+  std::string unheld;
+  NpyHeader header = read_npy_header(*source, file->path(), unheld);
+  if (!unheld.empty()) fail_input(fmt::format("{}: posenc cannot hold the {}", file->path(), unheld));
+  StoredArray array;
+  array.tensor.name = name_from(file->path());
+  array.tensor.shape = std::move(header.shape);
+  array.type = header.type;
+  array.source = std::move(source);
+  array.offset = header.size;
+  // One row or one axis: both orders are the same bytes.
+  int long_axes = 0;
+  for (const std::int64_t extent : array.tensor.shape) long_axes += extent > 1 ? 1 : 0;
+  array.column_major = header.column_major && long_axes > 1;
+  reader->add(std::move(array));
+  if (const std::string path = sidecar_of(file->path()); exists(path)) reader->set_metadata(metadata_from_json(read_text(path), path));
+  return reader;
+}
+
+}  // namespace posenc::formats::npy

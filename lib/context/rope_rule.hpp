@@ -1,0 +1,13 @@
+// The parameters of the rule that a rope block names, as settings of the `rope` encoding.
+#pragma once
+#include "context/lookup.hpp"
+#include "context/model_classes.hpp"
+#include "posenc/config.hpp"
+
+namespace posenc::config {
+
+/// Adds method, its parameters, context and the softmax multiplier to the reading. `block` may have no places.
+void read_rope_rule(Reading& reading, const Lookup& block, const Lookup& model, const ModelClass* known,
+                    Given<std::int64_t> rotary_dim);
+
+}  // namespace posenc::config

@@ -1,0 +1,54 @@
+// What a Rope's values are computed from: everything derived from the parameters, once. Private to rope*.cpp.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "encodings/rope.hpp"
+#include "numeric/decide.hpp"
+#include "numeric/phasor.hpp"
+
+namespace posenc {
+
+struct RopeState {
+  explicit RopeState(const Rope& rope);
+  ~RopeState();
+
+  Rope rope;
+  RopeGeometry geometry;
+  Positions positions;  ///< with the offset
+  std::vector<Tensor> tensors;
+  std::int64_t pairs, stride;
+  std::size_t parts;  ///< tensors per frequency set
+
+  /// Position of row i as a scalar of the formula.
+  template <class T>
+  T position(std::int64_t i) const {
+    return T::of(positions[i]);
+  }
+  /// inv_freq of one pair; 0 for pairs that do not turn.
+  template <class T>
+  T inv_freq(std::size_t set, std::int64_t pair) const;
+  template <class T>
+  T amplitude() const {
+    return rescale::scalar<T>(amplitude_real());
+  }
+  [[nodiscard]] num::Real amplitude_real() const;
+
+  /// Fast values; false where the layout has none (small tensors).
+  bool fill(std::size_t tensor, Block& block) const;
+
+ private:
+  template <class T>
+  [[nodiscard]] T formula(std::size_t set, std::int64_t pair) const;
+  template <class T>
+  const std::vector<T>& cached(std::size_t set) const;
+
+  struct Fast;
+  const Fast& fast(std::size_t set) const;
+
+  struct Caches;
+  std::unique_ptr<Caches> caches_;
+};
+
+}  // namespace posenc

@@ -1,0 +1,79 @@
+#include "numeric/phasor.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace posenc::num {
+
+// Components of both factors are at most 1 (plus their errors): each of the two products is off by 7 * 2^-106 at most,
+// their sum by 3 * 2^-106 * 2; together below 2^-101. Entering errors add: |d(ab)| <= sqrt(2) (da + db). Chains of 14
+// products of entries, each entry a chain of at most 8, stay below 14 * 8 * 2^-101 * (growth < 2^3) < 2^-91.
+Phasor operator*(const Phasor& a, const Phasor& b) {
+  return {a.cos * b.cos - a.sin * b.sin, a.sin * b.cos + a.cos * b.sin};
+}
+
+PhasorTable::PhasorTable(std::vector<Real> frequencies, int fraction_bits)
+    : frequencies_(std::move(frequencies)), fraction_bits_(fraction_bits) {}
+
+const Phasor* PhasorTable::level(int level) const {
+  const int slot = level + fraction_bits_ / digit_bits;
+  std::call_once(once_[slot], [&] {
+    // 53 bits of position, 53 below the smallest frequency worth having and 106 of result: 256 bits leave a margin.
+    const Precision precision(256);
+    const std::size_t n = pairs();
+    std::vector<Phasor> table(static_cast<std::size_t>(radix) * n);
+    for (std::size_t i = 0; i < n; ++i) {
+      table[i] = {{1, 0}, {0, 0}};
+      const Real angle = frequencies_[i] * pow(Real::of(std::int64_t{2}), Real::of(static_cast<std::int64_t>(digit_bits) * level));
+      Phasor& one = table[n + i];
+      cos(angle).two_double(one.cos.hi, one.cos.lo);
+      sin(angle).two_double(one.sin.hi, one.sin.lo);
+    }
+    for (std::size_t digit = 2; digit < static_cast<std::size_t>(radix); ++digit) {
+      const std::size_t half = digit / 2, rest = digit - half;  // depth log2(256) = 8
+      for (std::size_t i = 0; i < n; ++i) table[digit * n + i] = table[half * n + i] * table[rest * n + i];
+    }
+    levels_[slot] = std::move(table);
+  });
+  return levels_[slot].data();
+}
+
+void PhasorTable::multiply(std::uint64_t magnitude, int lowest_level, bool negative, Phasor* out) const {
+  const std::size_t n = pairs();
+  bool first = true;
+  for (int l = lowest_level; magnitude != 0; ++l, magnitude >>= digit_bits) {
+    const std::size_t digit = magnitude & (radix - 1);
+    if (digit == 0) continue;
+    const Phasor* entries = level(l) + digit * n;
+    if (first)
+      std::copy(entries, entries + n, out);
+    else
+      for (std::size_t i = 0; i < n; ++i) out[i] = out[i] * entries[i];
+    first = false;
+  }
+  if (first) std::fill(out, out + n, Phasor{{1, 0}, {0, 0}});
+  if (negative)
+    for (std::size_t i = 0; i < n; ++i) out[i].sin = -out[i].sin;
+}
+
+bool PhasorTable::at(std::int64_t x, Phasor* out) const {
+  const std::uint64_t magnitude = x < 0 ? -static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
+  if (magnitude >> 54) return false;
+  multiply(magnitude, 0, x < 0, out);
+  return true;
+}
+
+bool PhasorTable::at(double x, Phasor* out) const {
+  if (x == std::floor(x)) return std::abs(x) < 0x1p54 && at(static_cast<std::int64_t>(x), out);
+  // x is a multiple of 2^-fraction_bits when scaling leaves an integer; split so that each part fits 64 bits.
+  const double whole = std::floor(std::abs(x));
+  const double fraction = std::ldexp(std::abs(x) - whole, fraction_bits_);
+  if (fraction != std::floor(fraction) || whole >= 0x1p54) return false;
+  std::vector<Phasor> part(pairs());
+  multiply(static_cast<std::uint64_t>(fraction), -fraction_bits_ / digit_bits, x < 0, part.data());
+  multiply(static_cast<std::uint64_t>(whole), 0, x < 0, out);
+  for (std::size_t i = 0; i < part.size(); ++i) out[i] = out[i] * part[i];
+  return true;
+}
+
+}  // namespace posenc::num

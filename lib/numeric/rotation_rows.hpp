@@ -1,0 +1,55 @@
+// Rows of amplitude * cos(x f_i) and amplitude * sin(x f_i) for positions x: the hot part of rope and sinusoidal.
+// Rows of a range come from one anchor per 256 rows and a fine table; rows of a list from the digits of each position.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "numeric/phasor.hpp"
+#include "numeric/real.hpp"
+#include "posenc/positions.hpp"
+#include "posenc/tensor.hpp"
+
+namespace posenc::num {
+
+class RotationRows {
+ public:
+  /// `frequencies` (radians per position) and `amplitude` at 256 bits of precision or more.
+  RotationRows(Positions positions, const std::vector<Real>& frequencies, const Real& amplitude);
+  ~RotationRows();
+
+  /// Bound on each double that Cursor::row gives.
+  [[nodiscard]] ErrorBound bound() const { return {amplitude_bound_ * 0x1p-50, 0}; }
+  /// Bound on each hi + lo that Cursor::row2 gives.
+  [[nodiscard]] ErrorBound bound2() const { return {amplitude_bound_ * 0x1p-88, 0}; }
+
+  /// Walks rows; one per thread. Nearby rows share an anchor, so ascending order is fastest; any order gives the same bits.
+  class Cursor {
+   public:
+    explicit Cursor(const RotationRows& rows);
+    /// cos and sin of row r, n doubles each; either may be null. False: this position has no fast value.
+    bool row(std::int64_t r, double* cos, double* sin);
+    bool row2(std::int64_t r, Phasor* out);
+
+   private:
+    bool anchor_for(std::int64_t r);
+    const RotationRows& rows_;
+    std::int64_t group_ = -1;
+    std::vector<Phasor> anchor_;
+    std::vector<double> anchor_cos_, anchor_sin_;
+  };
+
+ private:
+  friend class Cursor;
+  static constexpr std::int64_t group_rows = PhasorTable::radix;
+  [[nodiscard]] double phase_of(std::int64_t row) const { return positions_[row]; }
+
+  Positions positions_;
+  std::size_t n_;
+  double amplitude_bound_;
+  TwoDouble amplitude_;
+  PhasorTable unit_;                    ///< per position, with fractions
+  std::unique_ptr<PhasorTable> step_;   ///< per row of a range
+  std::vector<double> fine_cos_, fine_sin_;  ///< [row in group][frequency]
+};
+
+}  // namespace posenc::num

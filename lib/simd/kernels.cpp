@@ -1,0 +1,102 @@
+// Compiled once per instruction set (kernels.cmake) with POSENC_ISA naming it. Everything but the exported table has
+// internal linkage, and xsimd lives in a namespace of its own per set.
+#include <xsimd/xsimd.hpp>
+
+#include "numeric/round.hpp"
+#include "simd/kernels.hpp"
+
+#define POSENC_JOIN_(a, b) a##b
+#define POSENC_JOIN(a, b) POSENC_JOIN_(a, b)
+#define POSENC_TEXT_(a) #a
+#define POSENC_TEXT(a) POSENC_TEXT_(a)
+
+namespace posenc::simd {
+namespace {
+
+using Batch = xsimd::batch<double>;
+
+template <bool sine>
+void rotate(const double* ac, const double* as, const double* fc, const double* fs, std::size_t n, double* out) {
+  std::size_t i = 0;
+  for (; i + Batch::size <= n; i += Batch::size) {
+    const Batch a = Batch::load_unaligned(ac + i), b = Batch::load_unaligned(as + i);
+    const Batch c = Batch::load_unaligned(fc + i), d = Batch::load_unaligned(fs + i);
+    const Batch r = sine ? b * c + a * d : a * c - b * d;
+    r.store_unaligned(out + i);
+  }
+  for (; i < n; ++i) out[i] = sine ? as[i] * fc[i] + ac[i] * fs[i] : ac[i] * fc[i] - as[i] * fs[i];
+}
+
+struct ToF32 {
+  using Out = float;
+  POSENC_INLINE float round(double v) { return static_cast<float>(v); }
+};
+struct ToF16 {
+  using Out = std::uint16_t;
+  POSENC_INLINE std::uint16_t round(double v) { return num::round_to_f16(v); }
+};
+struct ToBf16 {
+  using Out = std::uint16_t;
+  POSENC_INLINE std::uint16_t round(double v) { return num::round_to_bf16(v); }
+};
+
+POSENC_INLINE double magnitude(double v) { return num::double_of(num::bits_of(v) & ~(std::uint64_t{1} << 63)); }
+// Keeps the bound finite: infinite values (masks) are exact, and v + DBL_MAX decides nothing for finite ones.
+POSENC_INLINE double finite(double e) { return e < 0x1.fffffffffffffp1023 ? e : 0x1.fffffffffffffp1023; }
+
+constexpr std::size_t chunk = 256;  // values looked at before asking whether any was undecided
+
+template <class To, bool has_relative>
+std::size_t round_with(const double* v, std::size_t n, double absolute, double relative, void* out, std::uint32_t* undecided) {
+  auto* target = static_cast<typename To::Out*>(out);
+  std::size_t count = 0;
+  for (std::size_t start = 0; start < n; start += chunk) {
+    const std::size_t size = n - start < chunk ? n - start : chunk;
+    const double* in = v + start;
+    typename To::Out* to = target + start;
+    std::uint32_t differs = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const double e = has_relative ? finite(absolute + relative * magnitude(in[i])) : absolute;
+      const auto low = To::round(in[i] - e), high = To::round(in[i] + e);
+      to[i] = low;
+      differs |= low != high ? 1u : 0u;
+    }
+    if (differs == 0) continue;
+    for (std::size_t i = 0; i < size; ++i) {
+      const double e = has_relative ? finite(absolute + relative * magnitude(in[i])) : absolute;
+      if (To::round(in[i] - e) != To::round(in[i] + e)) undecided[count++] = static_cast<std::uint32_t>(start + i);
+    }
+  }
+  return count;
+}
+
+template <class To>
+std::size_t round_to(const double* v, std::size_t n, double absolute, double relative, void* out, std::uint32_t* undecided) {
+  absolute = finite(absolute);
+  return relative == 0 ? round_with<To, false>(v, n, absolute, 0, out, undecided)
+                       : round_with<To, true>(v, n, absolute, relative, out, undecided);
+}
+
+std::size_t round_two(const double* hi, const double* lo, std::size_t n, double absolute, double relative, void* out,
+                      std::uint32_t* undecided) {
+  auto* target = static_cast<double*>(out);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    // lo - e and lo + e round themselves; 2^-52 of e covers that.
+    const double e = finite((absolute + relative * magnitude(hi[i])) * (1 + 0x1p-51));
+    const double low = hi[i] + (lo[i] - e), high = hi[i] + (lo[i] + e);
+    target[i] = low;
+    if (low != high) undecided[count++] = static_cast<std::uint32_t>(i);
+  }
+  return count;
+}
+
+}  // namespace
+
+extern const Kernels POSENC_JOIN(kernels_, POSENC_ISA);
+const Kernels POSENC_JOIN(kernels_, POSENC_ISA) = {
+    POSENC_TEXT(POSENC_ISA), rotate<false>,    rotate<true>, round_to<ToF32>,
+    round_to<ToF16>,         round_to<ToBf16>, round_two,
+};
+
+}  // namespace posenc::simd
