@@ -58,7 +58,7 @@ bool Handle::close() noexcept {
   switch (H5Iget_type(id)) {
     case H5I_FILE: return H5Fclose(id) >= 0;
     case H5I_GROUP: return H5Gclose(id) >= 0;
-    case H5I_DATASET: return H5Dclose(id) >= 0;
+    case H5I_DATASET: return H5Idec_ref(id) >= 0;  // closes with the last reference
     case H5I_DATATYPE: return H5Tclose(id) >= 0;
     case H5I_DATASPACE: return H5Sclose(id) >= 0;
     case H5I_ATTR: return H5Aclose(id) >= 0;

@@ -1,5 +1,5 @@
-// Reading HDF5. The library finds the datasets; contiguous values are then read past it, everything else
-// through H5Dread, one thread at a time. Links out of the file are never followed, and no plug-in is loaded.
+// Reading HDF5. The library finds the datasets; contiguous values are then read past it, and
+// chunks are unpacked by the threads that read (hdf5_chunk_source.hpp). Links out of the file are never followed, and no plug-in is loaded.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "format.hpp"
 #include "hdf5_api.hpp"
 #include "hdf5_attributes.hpp"
+#include "hdf5_chunk_source.hpp"
 #include "hdf5_driver.hpp"
 #include "hdf5_types.hpp"
 #include "posenc/error.hpp"
@@ -36,91 +37,29 @@ struct OpenFile {
   }
 };
 
-// A dataset as its file's element bytes, row-major.
-class DatasetSource : public ByteSource {
+// Values that are in memory: a compact dataset, which lies in its object header (at most 64 KiB).
+class MemorySource : public ByteSource {
  public:
-  DatasetSource(std::shared_ptr<OpenFile> file, haddr_t address, std::string what, std::vector<std::int64_t> shape, std::size_t element,
-                std::uint64_t bytes, std::size_t cache)
-      : file_(std::move(file)), address_(address), what_(std::move(what)), shape_(std::move(shape)), element_(element), bytes_(bytes),
-        cache_(cache) {}
-  ~DatasetSource() override {
-    const Session session;
-    dataset_.close();
-    type_.close();
-  }
-  [[nodiscard]] std::uint64_t size() const override { return bytes_; }
+  explicit MemorySource(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+  [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
+  void read(std::uint64_t offset, std::span<std::byte> out) const override { std::memcpy(out.data(), bytes_.data() + offset, out.size()); }
 
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+// Values that were never written: one element again and again.
+class FillSource : public ByteSource {
+ public:
+  FillSource(std::vector<std::byte> element, std::uint64_t size) : element_(std::move(element)), size_(size) {}
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
   void read(std::uint64_t offset, std::span<std::byte> out) const override {
-    const Session session;
-    open();
-    // A read that cuts elements (half of a complex one) goes through whole ones.
-    while (!out.empty()) {
-      const std::size_t lead = offset % element_;
-      if (lead == 0 && out.size() >= element_) {
-        const std::size_t whole = out.size() / element_ * element_;
-        read_elements(offset / element_, out.first(whole));
-        offset += whole;
-        out = out.subspan(whole);
-        continue;
-      }
-      std::vector<std::byte> one(element_);
-      read_elements(offset / element_, one);
-      const std::size_t part = std::min(element_ - lead, out.size());
-      std::memcpy(out.data(), one.data() + lead, part);
-      offset += part;
-      out = out.subspan(part);
-    }
+    for (std::byte& b : out) b = element_[offset++ % element_.size()];
   }
 
  private:
-  void open() const {
-    if (dataset_) return;
-    const Handle found(checked(H5Oopen_by_addr(file_->id.get(), address_), what_, true));
-    const Handle access(checked(H5Pcreate(H5P_DATASET_ACCESS), what_, true));
-    checked_status(H5Pset_chunk_cache(access.get(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT, cache_, 1.0), what_, true);
-    dataset_ = Handle(checked(H5Dopen2(found.get(), ".", access.get()), what_, true));
-    type_ = Handle(checked(H5Dget_type(dataset_.get()), what_, true));
-  }
-
-  // A run of elements in row-major order is a handful of boxes: the largest that starts at each position.
-  void read_elements(std::uint64_t first, std::span<std::byte> out) const {
-    const std::size_t rank = shape_.size();
-    const Handle space(checked(H5Dget_space(dataset_.get()), what_, true));
-    std::vector<std::uint64_t> inner(rank, 1);
-    for (std::size_t axis = rank; axis-- > 1;) inner[axis - 1] = inner[axis] * static_cast<std::uint64_t>(shape_[axis]);
-    for (std::uint64_t left = out.size() / element_; left > 0;) {
-      std::uint64_t taken = 1;
-      if (rank > 0) {
-        std::vector<hsize_t> start(rank), count(rank, 1);
-        std::uint64_t rest = first;
-        for (std::size_t axis = 0; axis < rank; ++axis) {
-          start[axis] = rest / inner[axis];
-          rest %= inner[axis];
-        }
-        std::size_t axis = rank - 1;
-        while (axis > 0 && first % inner[axis - 1] == 0 && left >= inner[axis - 1]) --axis;
-        count[axis] = std::min<std::uint64_t>(static_cast<std::uint64_t>(shape_[axis]) - start[axis], left / inner[axis]);
-        for (std::size_t i = axis + 1; i < rank; ++i) count[i] = static_cast<hsize_t>(shape_[i]);
-        taken = count[axis] * inner[axis];
-        checked_status(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), what_, true);
-      }
-      const hsize_t memory_size = taken;
-      const Handle memory(checked(H5Screate_simple(1, &memory_size, nullptr), what_, true));
-      checked_status(H5Dread(dataset_.get(), type_.get(), memory.get(), space.get(), H5P_DEFAULT, out.data()), what_, true);
-      out = out.subspan(taken * element_);
-      first += taken;
-      left -= taken;
-    }
-  }
-
-  std::shared_ptr<OpenFile> file_;
-  haddr_t address_;
-  std::string what_;
-  std::vector<std::int64_t> shape_;
-  std::size_t element_;
-  std::uint64_t bytes_;
-  std::size_t cache_;
-  mutable Handle dataset_, type_;
+  std::vector<std::byte> element_;
+  std::uint64_t size_;
 };
 
 struct Link {
@@ -185,13 +124,13 @@ class Walk {
       checked_status(H5Oget_info2(object.get(), &info, H5O_INFO_BASIC), what, true);
       if (!seen_.insert(info.addr).second) continue;
       if (info.type == H5O_TYPE_GROUP) groups.push_back({name + "/", info.addr, group.depth + 1});
-      if (info.type == H5O_TYPE_DATASET) dataset(name, what, object.get(), info.addr);
+      if (info.type == H5O_TYPE_DATASET) dataset(name, what, object.get());
     }
     return groups;
   }
 
   // Why the layout keeps posenc from reading it; empty when it can.
-  std::string unreadable(hid_t creation, const std::string& what) const {
+  std::string unreadable(hid_t creation, const std::string& what, Filters& found) const {
     if (H5Pget_layout(creation) == H5D_VIRTUAL) return "a virtual dataset, whose values lie in other files";
     if (H5Pget_external_count(creation) > 0) return "its values lie in other files, which are never opened";
     const int filters = H5Pget_nfilters(creation);
@@ -202,6 +141,7 @@ class Walk {
       char name[64] = {};
       const H5Z_filter_t filter = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &parameters, nullptr, sizeof name, name, nullptr);
       if (filter < 0) fail(what, true);
+      found.push_back(filter);
       if (filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_FLETCHER32) continue;
       name[sizeof name - 1] = '\0';
       return fmt::format("filter {} ({}), allowed are deflate, shuffle and fletcher32", filter, is_utf8(name) ? name : "?");
@@ -209,12 +149,13 @@ class Walk {
     return "";
   }
 
-  void dataset(const std::string& name, const std::string& what, hid_t id, haddr_t address) {
+  void dataset(const std::string& name, const std::string& what, hid_t id) {
     if (is_bare_scale(id, what)) return;
     const Handle space(checked(H5Dget_space(id), what, true));
     const Handle type(checked(H5Dget_type(id), what, true));
     const Handle creation(checked(H5Dget_create_plist(id), what, true));
-    std::string why = unreadable(creation.get(), what);
+    Filters filters;
+    std::string why = unreadable(creation.get(), what, filters);
     const H5S_class_t kind = H5Sget_simple_extent_type(space.get());
     if (why.empty() && kind != H5S_SCALAR && kind != H5S_SIMPLE) why = "it has no values (null dataspace)";
     const auto element = why.empty() ? element_type(id, type.get(), what, why) : std::nullopt;
@@ -235,35 +176,49 @@ class Walk {
     if (!bytes) fail_input(fmt::format("{}: its shape passes 2^63 bytes", what));
     array.tensor.axis_names = get_axes(id, array.tensor.shape.size(), what);
     array.tensor.help = get_text(id, "description", what).value_or("");
-    array.source = source(id, creation.get(), what, array, *bytes, address);
+    array.source = source(id, type.get(), creation.get(), what, array, *bytes, std::move(filters));
     reader_.add(std::move(array));
   }
 
-  std::shared_ptr<const ByteSource> source(hid_t id, hid_t creation, const std::string& what, const StoredArray& array, std::uint64_t bytes,
-                                           haddr_t address) {
+  std::shared_ptr<const ByteSource> source(hid_t id, hid_t type, hid_t creation, const std::string& what, const StoredArray& array,
+                                           std::uint64_t bytes, Filters filters) {
     const H5D_layout_t layout = H5Pget_layout(creation);
-    if (layout == H5D_CONTIGUOUS && bytes > 0) {
-      const haddr_t offset = H5Dget_offset(id);
-      if (offset != HADDR_UNDEF) {
-        const std::uint64_t size = file_->file->size();
-        if (offset > size || bytes > size - offset)
-          fail_input(fmt::format("{}: its {} bytes from offset {} pass the end of the file, {}", what, bytes, offset, size));
-        return std::make_shared<FileRange>(file_->file, offset, bytes);
-      }
+    if (bytes == 0) return std::make_shared<MemorySource>(std::vector<std::byte>{});
+    const haddr_t offset = layout == H5D_CONTIGUOUS ? H5Dget_offset(id) : HADDR_UNDEF;
+    const std::uint64_t size = file_->file->size();
+    if (offset != HADDR_UNDEF) {
+      if (offset > size || bytes > size - offset)
+        fail_input(fmt::format("{}: its {} bytes from offset {} pass the end of the file, {}", what, bytes, offset, size));
+      return std::make_shared<FileRange>(file_->file, offset, bytes);
     }
-    const std::uint64_t stored = std::min<std::uint64_t>(H5Dget_storage_size(id), file_->file->size());
+    const std::uint64_t stored = std::min<std::uint64_t>(H5Dget_storage_size(id), size);
     if (bytes > small_enough && bytes / most_expansion > stored)
       fail_input(fmt::format("{}: its shape wants {} bytes, but the file stores {}", what, bytes, stored));
-    std::size_t cache = std::size_t{1} << 20;
-    if (layout == H5D_CHUNKED) {
-      std::vector<hsize_t> box(array.tensor.shape.size());
-      if (H5Pget_chunk(creation, static_cast<int>(box.size()), box.data()) != static_cast<int>(box.size())) fail(what, true);
-      const auto chunk = checked_bytes(box, array.type.size);
-      if (!chunk || *chunk == 0 || (*chunk > small_enough && *chunk / most_expansion > stored))
-        fail_input(fmt::format("{}: one of its chunks wants more than the {} bytes the file stores", what, stored));
-      cache = std::max<std::size_t>(cache, 2 * *chunk);
+    if (layout == H5D_COMPACT) {
+      if (stored != bytes) fail_input(fmt::format("{}: its shape wants {} bytes, but its header has {}", what, bytes, stored));
+      std::vector<std::byte> values(bytes);
+      checked_status(H5Dread(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), what, true);
+      return std::make_shared<MemorySource>(std::move(values));
     }
-    return std::make_shared<DatasetSource>(file_, address, what, array.tensor.shape, array.type.size, bytes, cache);
+    std::vector<std::byte> fill(array.type.size);
+    H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
+    checked_status(H5Pfill_value_defined(creation, &defined), what, true);
+    if (defined == H5D_FILL_VALUE_USER_DEFINED) checked_status(H5Pget_fill_value(creation, type, fill.data()), what, true);
+    if (layout == H5D_CONTIGUOUS) return std::make_shared<FillSource>(std::move(fill), bytes);
+    if (layout != H5D_CHUNKED) fail_input(fmt::format("{}: an unknown layout", what));
+    std::vector<hsize_t> box(array.tensor.shape.size());
+    if (H5Pget_chunk(creation, static_cast<int>(box.size()), box.data()) != static_cast<int>(box.size())) fail(what, true);
+    const auto chunk = checked_bytes(box, array.type.size);
+    if (!chunk || *chunk == 0 || (*chunk > small_enough && *chunk / most_expansion > stored))
+      fail_input(fmt::format("{}: one of its chunks wants more than the {} bytes the file stores", what, stored));
+    H5Iinc_ref(id);
+    ChunkSource::Layout chunks{.shape = {array.tensor.shape.begin(), array.tensor.shape.end()},
+                               .box = {box.begin(), box.end()},
+                               .element = array.type.size,
+                               .filters = std::move(filters),
+                               .fill = std::move(fill),
+                               .file_size = size};
+    return std::make_shared<ChunkSource>(file_, Handle(id), std::move(chunks), what);
   }
 
   std::shared_ptr<OpenFile> file_;

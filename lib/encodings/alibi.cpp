@@ -38,9 +38,8 @@ T slope_of(const Alibi& s, std::int64_t head) {
     return T::of(std::int64_t{1}) / pow(two, T::of(e.step) * T::of(s.alibi_bias_max / static_cast<double>(e.steps)));
   } else {
     // BLOOM: the ratio of the series in binary64, cut to binary32, to an integer power.
-    const double ratio = num::decide(DType::f64, [&] {
-      return pow(Real::of(std::int64_t{2}), -(Real::of(s.alibi_bias_max) / Real::of(e.steps)));
-    });
+    const double ratio =
+        num::decide(DType::f64, [&] { return pow(Real::of(std::int64_t{2}), -(Real::of(s.alibi_bias_max) / Real::of(e.steps))); });
     return pow(T::of(ratio), T::of(e.step));
   }
 }
@@ -101,7 +100,8 @@ void Alibi::check() const {
   }
   if (form == AlibiForm::slopes) return;
   if (queries() > key_length && !query_offset)
-    fail_usage(fmt::format("query_length {} is larger than key_length {}; say with query_offset where the queries are", queries(), key_length));
+    fail_usage(fmt::format("query_length {} is larger than key_length {}; say with query_offset where the queries are", queries(),
+                           key_length));
   if (kind == AlibiKind::causal && first_query() < 0)
     fail_usage(fmt::format("query_offset {} puts queries before every key, and kind causal would mask whole rows", first_query()));
   if (form == AlibiForm::toeplitz && !of_distance(kind))
@@ -123,7 +123,9 @@ std::vector<Tensor> Alibi::tensors() const {
     case AlibiForm::row:
       return {{"bias", {{"head", heads()}, {"key", key_length}}, Kind::real, "added to the scores of the last query"}};
     case AlibiForm::toeplitz:
-      return {{"bias", {{"head", heads()}, {"distance", key_length + queries() - 1}}, Kind::real,
+      return {{"bias",
+               {{"head", heads()}, {"distance", key_length + queries() - 1}},
+               Kind::real,
                fmt::format("added to the scores; column t is distance t - {}", last_query())}};
     case AlibiForm::matrix: break;
   }
@@ -195,9 +197,12 @@ struct Alibi::Table::State {
   template <class T>
   T slope(std::int64_t h) const {
     const auto at = static_cast<std::size_t>(h);
-    if constexpr (std::is_same_v<T, num::Float32>) return float32[at];
-    else if constexpr (std::is_same_v<T, num::BFloat16>) return bfloat16[at];
-    else return slope_of<T>(spec, spec.head_start + h);
+    if constexpr (std::is_same_v<T, num::Float32>)
+      return float32[at];
+    else if constexpr (std::is_same_v<T, num::BFloat16>)
+      return bfloat16[at];
+    else
+      return slope_of<T>(spec, spec.head_start + h);
   }
   // Head and query position of a row of `bias`.
   [[nodiscard]] std::int64_t head_of(std::int64_t row) const { return spec.form == AlibiForm::matrix ? row / spec.queries() : row; }

@@ -30,7 +30,8 @@ enum class AlibiRule : std::uint8_t { reference, geometric, sorted };
 template <>
 struct EnumNames<AlibiRule> {
   static constexpr std::array<EnumName<AlibiRule>, 3> values{{
-      {AlibiRule::reference, "reference", "the paper's code: a series for the largest power of two, then every second of the next (BLOOM, MPT, Falcon)"},
+      {AlibiRule::reference, "reference",
+       "the paper's code: a series for the largest power of two, then every second of the next (BLOOM, MPT, Falcon)"},
       {AlibiRule::geometric, "geometric", "one series 2^(-alibi_bias_max h / num_heads), whatever the number of heads"},
       {AlibiRule::sorted, "sorted", "the reference slopes from the largest to the smallest"},
   }};
@@ -43,7 +44,8 @@ struct EnumNames<AlibiForm> {
       {AlibiForm::slopes, "slopes", "slopes [head]"},
       {AlibiForm::row, "row", "bias [head, key] of the last query: one step of cached decode; BLOOM, MPT"},
       {AlibiForm::toeplitz, "toeplitz",
-       "bias [head, distance]: column t is distance t - (query_offset + query_length - 1); query i and key j meet at t = j - i + query_length - 1"},
+       "bias [head, distance]: column t is distance t - (query_offset + query_length - 1), where query i meets key "
+       "j = t + i - (query_length - 1)"},
       {AlibiForm::matrix, "matrix", "bias [head, query, key]"},
   }};
 };
@@ -99,8 +101,8 @@ struct Alibi {
       s.slopes);
     v(Field{.name = "form", .metavar = "NAME", .help = "which tensor"}, s.form);
     v(Field{.name = "kind", .metavar = "NAME", .help = "what a slope is multiplied by"}, s.kind);
-    v(Field{.name = "key_length", .metavar = "N", .help = "keys, cached ones included", .unit = "positions", .range = between(1, 0x1p40),
-            .count = true},
+    v(Field{.name = "key_length", .metavar = "N", .help = "keys, cached ones included", .unit = "positions",
+            .range = between(1, 0x1p40), .count = true},
       s.key_length);
     v(Field{.name = "query_length", .metavar = "N", .help = "queries; absent: as many as keys", .unit = "positions",
             .range = between(1, 0x1p40), .count = true},
@@ -155,5 +157,8 @@ class Alibi::Table {
   struct State;
   std::shared_ptr<const State> state_;
 };
+
+/// The encoding behind the seam, for the pipeline.
+[[nodiscard]] std::unique_ptr<Encoding> erase(const Alibi& encoding);
 
 }  // namespace posenc

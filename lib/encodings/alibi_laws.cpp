@@ -3,9 +3,9 @@
 // Two kinds of numbers lie outside "within u |x| of the truth": those below the smallest normal are kept to within half the
 // smallest step (`floor_of`: u times that normal, 2^-14 in f16, 2^-126 in f32 and bf16), and f16 stores magnitudes from
 // 65520 up as infinities (`in_range`).
-#include <cmath>
-
 #include <fmt/format.h>
+
+#include <cmath>
 
 #include "encodings/alibi.hpp"
 
@@ -75,8 +75,8 @@ Failed toeplitz(const Alibi& s, const Stored& stored) {
       if (!a || !b) return {};
       for (std::size_t j = 0; j + 1 < a->size(); ++j)
         if ((*a)[j] != (*b)[j + 1])
-          return fmt::format("head {}: {:.9g} at query {}, key {} but {:.9g} one query and one key on, at the same distance", s.head_start + h,
-                             (*a)[j], i, j, (*b)[j + 1]);
+          return fmt::format("head {}: {:.9g} at query {}, key {} but {:.9g} one query and one key on, at the same distance",
+                             s.head_start + h, (*a)[j], i, j, (*b)[j + 1]);
     }
   return {};
 }
@@ -98,8 +98,8 @@ Failed row_constant(const Alibi& s, const Stored& stored) {
         if (!std::isfinite(x) && !in_range(relative + constant, u)) continue;
         const double tolerance = u * std::fabs(x) + floor_of(u) + 4 * e * (std::fabs(relative) + std::fabs(constant) + std::fabs(x));
         if (!(std::fabs(x - relative - constant) <= tolerance))
-          return fmt::format("head {}, query {}, key {}: {:.9g} is slope * distance + {:.9g}, the rest of the row has {:.9g}", s.head_start + h,
-                             i, j, x, x - relative, constant);
+          return fmt::format("head {}, query {}, key {}: {:.9g} is slope * distance + {:.9g}, the rest of the row has {:.9g}",
+                             s.head_start + h, i, j, x, x - relative, constant);
       }
     }
   }
@@ -136,7 +136,8 @@ Failed opposite(const Alibi& s, const Stored& stored, F&& f) {
       if (!row) return {};
       const auto zero = s.last_query();
       for (std::int64_t d = 1; zero - d >= 0 && zero + d < static_cast<std::int64_t>(row->size()); ++d)
-        if (Failed failed = f(h, d, (*row)[static_cast<std::size_t>(zero + d)], (*row)[static_cast<std::size_t>(zero - d)])) return failed;
+        if (Failed failed = f(h, d, (*row)[static_cast<std::size_t>(zero + d)], (*row)[static_cast<std::size_t>(zero - d)]))
+          return failed;
       continue;
     }
     const std::vector<std::int64_t> some = spread(s.queries());
@@ -150,7 +151,8 @@ Failed opposite(const Alibi& s, const Stored& stored, F&& f) {
       for (std::size_t b = a + 1; b < some.size(); ++b) {
         const std::int64_t low = s.first_query() + some[a], high = s.first_query() + some[b];
         if (low < 0 || high >= s.key_length) continue;
-        if (Failed failed = f(h, high - low, rows[a][static_cast<std::size_t>(high)], rows[b][static_cast<std::size_t>(low)])) return failed;
+        if (Failed failed = f(h, high - low, rows[a][static_cast<std::size_t>(high)], rows[b][static_cast<std::size_t>(low)]))
+          return failed;
       }
   }
   return {};
@@ -174,8 +176,8 @@ Failed half(const Alibi& s, const Stored& stored) {
     if (!std::isfinite(left) || !std::isfinite(right)) return {};  // beyond f16
     const double tolerance = (u + 2 * e) * (std::fabs(left) + std::fabs(right)) + 2 * e * std::fabs(slope) + 2 * floor_of(u);
     if (std::fabs(left - right - slope / 2) <= tolerance) return {};
-    return fmt::format("head {}: {:.9g} at distance {} and {:.9g} at {} differ by {:.9g}, not by half the slope", s.head_start + h, right, d, left,
-                       -d, left - right);
+    return fmt::format("head {}: {:.9g} at distance {} and {:.9g} at {} differ by {:.9g}, not by half the slope", s.head_start + h,
+                       right, d, left, -d, left - right);
   });
 }
 
@@ -192,8 +194,8 @@ std::vector<Law> Alibi::laws() const {
   if (form == AlibiForm::matrix && of_distance(*this) && !key_positions)
     add("toeplitz", "bias(i, j) = bias(i + 1, j + 1): a function of the distance", press, toeplitz);
   if (!of_distance(*this))
-    add("row-constant", "bias(i, j) - slope * (j - i) is the same for every key j, so softmax sees slope * distance",
-        "Press et al. 2021, arXiv:2108.12409, section 3, figure 3", row_constant);
+    add("row-constant", "bias(i, j) - slope * (j - i) is the same for every key j, so softmax sees slope * distance", press,
+        row_constant);
   if (kind == AlibiKind::causal) add("mask", "keys after the query have -inf, all others a number", press, mask);
   const bool pairs = form == AlibiForm::toeplitz || (form == AlibiForm::matrix && !key_positions);
   if (kind == AlibiKind::symmetric && pairs)

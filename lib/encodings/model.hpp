@@ -9,6 +9,7 @@
 //   template <class T> T element(std::size_t tensor, std::span<const std::int64_t> index) const    the formula
 //   void fill(std::size_t tensor, Block& block) const                        optional: fast values with a bound
 //   std::int64_t integer(std::size_t tensor, std::span<const std::int64_t> index) const   for Kind::integer tensors
+// X.hpp also declares std::unique_ptr<Encoding> erase(const E&), which POSENC_DEFINE_ENCODING defines.
 // An encoding whose parameter list depends on a choice also has extra_views, extra_assign and all_views (see rope.hpp).
 #pragma once
 #include <memory>
@@ -161,5 +162,7 @@ class Model final : public Encoding {
   namespace posenc::detail {                                                            \
   std::unique_ptr<Encoding> make_##function() { return std::make_unique<Model<Type>>(); } \
   EncodingEntry entry_##function() { return {Type::name, Type::summary, Type::source, make_##function}; } \
-  std::unique_ptr<Encoding> erase(const Type& e) { return std::make_unique<Model<Type>>(e); } \
+  }                                                                                     \
+  namespace posenc {                                                                    \
+  std::unique_ptr<Encoding> erase(const Type& e) { return std::make_unique<detail::Model<Type>>(e); } \
   }

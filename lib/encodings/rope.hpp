@@ -38,18 +38,18 @@ struct Rope {
   static constexpr std::string_view source = "Su et al. 2021, arXiv:2104.09864";
 
   std::int64_t head_dim = 128;
-  std::optional<std::int64_t> rotary_dim;
-  std::optional<double> partial_rotary_factor;
-  std::optional<std::int64_t> frequency_denominator;
-  std::optional<std::int64_t> pair_stride;
+  std::optional<std::int64_t> rotary_dim{};
+  std::optional<double> partial_rotary_factor{};
+  std::optional<std::int64_t> frequency_denominator{};
+  std::optional<std::int64_t> pair_stride{};
   double base = 10000;
-  std::vector<double> inv_freq;
+  std::vector<double> inv_freq{};
   Positions positions = Positions::range(0, 2048);
   std::int64_t offset = 0;
   RopeLayout layout = RopeLayout::half_width;
-  std::optional<double> attention_factor;
-  std::optional<double> softmax_multiplier;
-  Rule rule;
+  std::optional<double> attention_factor{};
+  std::optional<double> softmax_multiplier{};
+  Rule rule{};
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
@@ -129,8 +129,11 @@ struct RopeFacts {
   std::string method;
   double attention_factor;      ///< amplitude of cos and sin, rounded to f64
   std::string switch_text;      ///< "" with one frequency set
-  std::vector<std::string> sets;
+  std::vector<std::string> sets{};
 };
 [[nodiscard]] RopeFacts facts(const Rope& rope);
+
+/// The encoding behind the seam, for the pipeline.
+[[nodiscard]] std::unique_ptr<Encoding> erase(const Rope& encoding);
 
 }  // namespace posenc

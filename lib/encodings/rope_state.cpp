@@ -175,7 +175,7 @@ bool RopeState::fill(std::size_t tensor, Block& block) const {
   const ErrorBound bound = block.lo ? f.rows->bound2() : f.rows->bound();
   thread_local std::vector<double> row, weights;
   thread_local std::vector<Phasor> phasors;
-  num::RotationRows::Cursor cursor(*f.rows);
+  num::RotationRows::Cursor& cursor = f.rows->cursor();
 
   if (!f.sin_weight.empty() && !woven) {
     weights.resize(static_cast<std::size_t>(width));

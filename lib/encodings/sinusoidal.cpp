@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "encodings/model.hpp"
+#include "numeric/per_thread.hpp"
 #include "numeric/rotation_rows.hpp"
 
 namespace posenc {
@@ -100,7 +101,8 @@ void Sinusoidal::check() const {
                            print(*max_timescale), print(min_timescale)));
   if (is_odd(*this)) {
     if (odd == SinusoidalOdd::refuse)
-      fail_usage(fmt::format("dim {} is odd and sines and cosines come in pairs; say with odd (sine, zero or split) what is meant", dim));
+      fail_usage(
+          fmt::format("dim {} is odd and sines and cosines come in pairs; say with odd (sine, zero or split) what is meant", dim));
     if (odd == SinusoidalOdd::zero && dim == 1) fail_usage("dim 1 with odd zero leaves no room for a sine");
     if (odd != SinusoidalOdd::zero) {
       const std::string_view rule = enum_name(odd);
@@ -125,7 +127,8 @@ std::vector<Tensor> Sinusoidal::tensors() const {
 }
 
 struct Sinusoidal::Table::State {
-  explicit State(const Sinusoidal& s) : spec(s), tensor(s.tensors()[0]), positions(s.positions.shifted(s.offset)), number(next_number()) {
+  explicit State(const Sinusoidal& s)
+      : spec(s), tensor(s.tensors()[0]), positions(s.positions.shifted(s.offset)), number(num::new_owner()) {
     for (std::int64_t c = 0; c < s.dim; ++c) channels.push_back(s.channel(c));
     if (has_zero_column(s)) {
       weights.assign(static_cast<std::size_t>(s.dim), 1.0);
@@ -150,9 +153,12 @@ struct Sinusoidal::Table::State {
   }
   template <class T>
   T inv_freq(std::int64_t pair) const {
-    if constexpr (std::is_same_v<T, num::Float32>) return float32.at(spec, pair);
-    else if constexpr (std::is_same_v<T, num::BFloat16>) return bfloat16.at(spec, pair);
-    else return frequency<T>(spec, pair);
+    if constexpr (std::is_same_v<T, num::Float32>)
+      return float32.at(spec, pair);
+    else if constexpr (std::is_same_v<T, num::BFloat16>)
+      return bfloat16.at(spec, pair);
+    else
+      return frequency<T>(spec, pair);
   }
   [[nodiscard]] bool is_padding(std::int64_t row) const { return spec.padding_row && *spec.padding_row == row; }
 
@@ -164,11 +170,6 @@ struct Sinusoidal::Table::State {
   std::vector<double> weights;  ///< of a zero column; empty when there is none
 
  private:
-  static std::uint64_t next_number() {
-    static std::atomic<std::uint64_t> last{0};
-    return ++last;
-  }
-
   Imitated<num::Float32> float32;
   Imitated<num::BFloat16> bfloat16;
   mutable std::once_flag once;
@@ -250,17 +251,9 @@ class Sinusoidal::Table::Placer {
   std::vector<num::Phasor> phasors_;
 };
 
-// Blocks may be a few rows, and an anchor costs as much as many rows: each thread keeps the placer of the table that it
-// filled last. A placer left behind by a table that is gone is never touched, as its number does not come again.
+// Blocks may be a few rows, and an anchor costs as much as many rows: threads keep theirs.
 Sinusoidal::Table::Placer& Sinusoidal::Table::placer(const num::RotationRows& rows) const {
-  thread_local std::uint64_t owner = 0;
-  thread_local std::unique_ptr<Placer> kept;
-  if (owner != state_->number) {
-    owner = 0;
-    kept = std::make_unique<Placer>(*state_, rows);
-    owner = state_->number;
-  }
-  return *kept;
+  return num::kept_for<Placer>(state_->number, [&] { return std::make_unique<Placer>(*state_, rows); });
 }
 
 void Sinusoidal::Table::fill(std::size_t tensor, Block& block) const {

@@ -43,7 +43,8 @@ template <>
 struct EnumNames<SinusoidalLayout> {
   static constexpr std::array<EnumName<SinusoidalLayout>, 2> values{{
       {SinusoidalLayout::interleaved, "interleaved", "channels 2i and 2i + 1 hold pair i: the paper, bert4keras"},
-      {SinusoidalLayout::concatenated, "concatenated", "[sin | cos]: tensor2tensor, fairseq, M2M100, Whisper, GPT-J, Marian, RoFormer"},
+      {SinusoidalLayout::concatenated, "concatenated",
+       "[sin | cos]: tensor2tensor, fairseq, M2M100, Whisper, GPT-J, Marian, RoFormer"},
   }};
 };
 
@@ -99,14 +100,15 @@ struct Sinusoidal {
     v(Field{.name = "max_timescale", .metavar = "X", .help = "gives base as max_timescale / min_timescale; absent: base says it",
             .range = positive, .source = "tensor2tensor get_timing_signal_1d"},
       s.max_timescale);
-    v(Field{.name = "divisor", .metavar = "NAME", .help = "what the index of a pair is divided by in the exponent (n pairs)"}, s.divisor);
+    v(Field{.name = "divisor", .metavar = "NAME", .help = "what the index of a pair is divided by in the exponent (n pairs)"},
+      s.divisor);
     v(Field{.name = "layout", .metavar = "NAME", .help = "how sines and cosines lie in a row"}, s.layout);
     v(Field{.name = "first", .metavar = "NAME", .help = "whether the sine or the cosine comes first"}, s.first);
     v(Field{.name = "odd", .metavar = "NAME", .help = "what an odd dim means"}, s.odd);
     v(Field{.name = "positions", .metavar = "P", .help = "N, A:B, A:B:S, a list, or a file of integers or reals", .unit = "positions"},
       s.positions);
-    v(Field{.name = "offset", .metavar = "N", .help = "added to every position", .unit = "positions", .range = between(-0x1p53, 0x1p53),
-            .source = "tensor2tensor: start_index", .count = true},
+    v(Field{.name = "offset", .metavar = "N", .help = "added to every position", .unit = "positions",
+            .range = between(-0x1p53, 0x1p53), .source = "tensor2tensor: start_index", .count = true},
       s.offset);
     v(Field{.name = "padding_row", .metavar = "N", .help = "row that is all zero (rows count from 0); absent: none", .unit = "rows",
             .range = at_least(0), .source = "fairseq, M2M100, XGLM: padding_idx"},
@@ -153,5 +155,8 @@ class Sinusoidal::Table {
 
   std::shared_ptr<const State> state_;
 };
+
+/// The encoding behind the seam, for the pipeline.
+[[nodiscard]] std::unique_ptr<Encoding> erase(const Sinusoidal& encoding);
 
 }  // namespace posenc

@@ -2,9 +2,9 @@
 //
 // f16 stores numbers below 2^-14 to within 2^-25 instead of u relative; squared or multiplied by a number up to 1 that adds
 // at most 2^-25 = u 2^-14 to a term, far inside the margin that the tolerances below leave by taking factors 1 + 2^-7.
-#include <cmath>
-
 #include <fmt/format.h>
+
+#include <cmath>
 
 #include "encodings/sinusoidal.hpp"
 #include "posenc/text.hpp"
@@ -23,8 +23,10 @@ using Row = std::vector<double>;
 std::vector<std::int64_t> spread(const Sinusoidal& s, std::int64_t rows, std::int64_t count) {
   std::vector<std::int64_t> out;
   for (std::int64_t i = 0; i < std::min(rows, count); ++i) {
-    const std::int64_t row = rows <= count ? i : static_cast<std::int64_t>(static_cast<double>(i) / static_cast<double>(count - 1) *
-                                                                           static_cast<double>(rows - 1));
+    const std::int64_t row =
+        rows <= count
+            ? i
+            : static_cast<std::int64_t>(static_cast<double>(i) / static_cast<double>(count - 1) * static_cast<double>(rows - 1));
     if (s.padding_row != row) out.push_back(row);
   }
   return out;
@@ -83,8 +85,8 @@ Failed shift(const Sinusoidal& s, const Stored& stored) {
     for (std::int64_t i = 0; i < s.pairs(); ++i) {
       const Turn& t = turn[static_cast<std::size_t>(i)];
       const double x = at(*from, s, i, true), y = at(*from, s, i, false);
-      const double off = std::max(std::fabs(x * t.cos + y * t.sin - at(*to, s, i, true)),
-                                  std::fabs(y * t.cos - x * t.sin - at(*to, s, i, false)));
+      const double off =
+          std::max(std::fabs(x * t.cos + y * t.sin - at(*to, s, i, true)), std::fabs(y * t.cos - x * t.sin - at(*to, s, i, false)));
       if (!(off <= tolerance))
         return fmt::format("rows {} and {}, pair {}: the rotation by {} positions is off by {:.3g}, allowed {:.3g}", r, r + 1, i,
                            print(d), off, tolerance);
@@ -112,8 +114,8 @@ Failed inner_product(const Sinusoidal& s, const Stored& stored) {
     for (std::int64_t i = 0; i < s.pairs(); ++i)
       product += at(*p, s, i, true) * at(*q, s, i, true) + at(*p, s, i, false) * at(*q, s, i, false);
     if (!(std::fabs(product - expected) <= tolerance))
-      return fmt::format("rows {} and {}: inner product {:.9g}, the distance {} asks for {:.9g}, allowed {:.3g}", a, b, product, print(d),
-                         expected, tolerance);
+      return fmt::format("rows {} and {}: inner product {:.9g}, the distance {} asks for {:.9g}, allowed {:.3g}", a, b, product,
+                         print(d), expected, tolerance);
   }
   return {};
 }
@@ -144,7 +146,7 @@ std::vector<Law> Sinusoidal::laws() const {
   add("norm", "sin^2 + cos^2 = 1 in every pair", "Vaswani et al. 2017, arXiv:1706.03762, section 3.5", norm);
   add("shift", "p(k + s) is p(k) with every pair turned by s * inv_freq", "Vaswani et al. 2017, arXiv:1706.03762, section 3.5", shift);
   add("inner-product", "p(k) . p(m) = sum_i cos((k - m) inv_freq_i), a function of the distance",
-      "Yan et al. 2019 (TENER), arXiv:1911.04474, section 3", inner_product);
+      "Vaswani et al. 2017, arXiv:1706.03762, section 3.5, by the cosine of a difference", inner_product);
   if (padding_row) add("padding", "the padding row is zero", "fairseq SinusoidalPositionalEmbedding: padding_idx", padding);
   if (dim % 2 != 0 && odd == SinusoidalOdd::zero)
     add("zero-column", "the last channel of an odd width is zero", "tensor2tensor get_timing_signal_1d", zero_column);

@@ -1,7 +1,9 @@
 #include "numeric/rotation_rows.hpp"
 
+#include <algorithm>
 #include <cmath>
 
+#include "numeric/per_thread.hpp"
 #include "simd/kernels.hpp"
 
 namespace posenc::num {
@@ -28,9 +30,10 @@ TwoDouble two(const Real& x) {
 // 2^-54); two products and one sum below m(1 + tiny) round by m 2^-53 each: 5.2 m 2^-53 < m 2^-50. Two doubles:
 // PhasorTable::error for the anchor, once more for the fine entry, and the products' 2^-101: below m 2^-89.
 RotationRows::RotationRows(Positions positions, const std::vector<Real>& frequencies, const Real& amplitude)
-    : positions_(std::move(positions)), n_(frequencies.size()), amplitude_(two(amplitude)), unit_(frequencies, 64) {
+    : number_(new_owner()), positions_(std::move(positions)), n_(frequencies.size()), amplitude_(two(amplitude)), unit_(frequencies, 64) {
   amplitude_bound_ = std::abs(amplitude_.hi) * (1 + 0x1p-50);
-  if (!positions_.is_range()) return;
+  carried_ = std::all_of(frequencies.begin(), frequencies.end(), [](const Real& f) { return std::abs(f.to_double()) <= 0x1p32; });
+  if (!positions_.is_range() || !carried_) return;
   step_ = std::make_unique<PhasorTable>(scaled(frequencies, positions_.step()), 0);
   const std::int64_t rows = std::min(group_rows, positions_.size());
   if (rows == 0) return;
@@ -46,6 +49,10 @@ RotationRows::RotationRows(Positions positions, const std::vector<Real>& frequen
 
 RotationRows::~RotationRows() = default;
 
+RotationRows::Cursor& RotationRows::cursor() const {
+  return kept_for<Cursor>(number_, [this] { return std::make_unique<Cursor>(*this); });
+}
+
 RotationRows::Cursor::Cursor(const RotationRows& rows)
     : rows_(rows), anchor_(rows.n_), anchor_cos_(rows.n_), anchor_sin_(rows.n_) {}
 
@@ -55,6 +62,7 @@ bool RotationRows::Cursor::anchor_for(std::int64_t r) {
   const std::int64_t group = range ? r / group_rows : r;
   if (group == group_) return true;
   group_ = -1;
+  if (!rows_.carried_) return false;
   if (!rows_.unit_.at(rows_.positions_[range ? group * group_rows : r], anchor_.data())) return false;
   for (std::size_t i = 0; i < anchor_.size(); ++i) {
     anchor_[i].cos = anchor_[i].cos * rows_.amplitude_;

@@ -22,13 +22,16 @@ class RotationRows {
   /// Bound on each hi + lo that Cursor::row2 gives.
   [[nodiscard]] ErrorBound bound2() const { return {amplitude_bound_ * 0x1p-88, 0}; }
 
-  /// Walks rows; one per thread. Nearby rows share an anchor, so ascending order is fastest; any order gives the same bits.
+  /// Walks rows; belongs to one thread. Nearby rows share an anchor, which costs as much as many rows, so ascending order is
+  /// fastest and a cursor is worth keeping; any order gives the same bits.
   class Cursor {
    public:
     explicit Cursor(const RotationRows& rows);
-    /// cos and sin of row r, n doubles each; either may be null. False: this position has no fast value.
+    /// cos and sin of row r, n doubles each; either may be null. False: this position has no fast value (not a multiple of
+    /// 2^-64, or some frequency is above 2^32, beyond what the tables' precision carries).
     bool row(std::int64_t r, double* cos, double* sin);
     bool row2(std::int64_t r, Phasor* out);
+    [[nodiscard]] std::size_t pairs() const { return anchor_.size(); }
 
    private:
     bool anchor_for(std::int64_t r);
@@ -38,13 +41,17 @@ class RotationRows {
     std::vector<double> anchor_cos_, anchor_sin_;
   };
 
+  /// This thread's cursor, kept from call to call.
+  [[nodiscard]] Cursor& cursor() const;
+
  private:
   friend class Cursor;
   static constexpr std::int64_t group_rows = PhasorTable::radix;
-  [[nodiscard]] double phase_of(std::int64_t row) const { return positions_[row]; }
 
+  const std::uint64_t number_;
   Positions positions_;
   std::size_t n_;
+  bool carried_;  ///< every frequency is small enough
   double amplitude_bound_;
   TwoDouble amplitude_;
   PhasorTable unit_;                    ///< per position, with fractions

@@ -23,8 +23,8 @@ struct Dynamic {
   static constexpr std::string_view source = "emozilla 2023; transformers compute_dynamic_ntk_parameters; arXiv:2309.00071, section 3.3";
 
   double factor = 1;
-  std::optional<std::int64_t> max_position_embeddings;
-  std::optional<std::int64_t> length;
+  std::optional<std::int64_t> max_position_embeddings{};
+  std::optional<std::int64_t> length{};
   DynamicVariant variant = DynamicVariant::alpha;
 
   template <class Self, class V>

@@ -9,7 +9,7 @@ struct Linear {
   static constexpr std::string_view summary = "position interpolation: every frequency divided by factor";
   static constexpr std::string_view source = "Chen et al. 2023, arXiv:2306.15595, eq. 4; kaiokendev";
 
-  std::optional<double> factor;
+  std::optional<double> factor{};
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {

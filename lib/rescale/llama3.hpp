@@ -10,8 +10,8 @@ struct Llama3 {
   static constexpr std::string_view summary = "Llama 3.1: short wavelengths kept, long ones divided by factor, blended between";
   static constexpr std::string_view source = "meta-llama/llama-models apply_scaling; transformers compute_llama3_parameters";
 
-  std::optional<double> factor;
-  std::optional<std::int64_t> original_max_position_embeddings;
+  std::optional<double> factor{};
+  std::optional<std::int64_t> original_max_position_embeddings{};
   double low_freq_factor = 1, high_freq_factor = 4;
 
   template <class Self, class V>

@@ -12,9 +12,9 @@ struct LongRope {
   static constexpr std::string_view summary = "LongRoPE: a searched divisor per pair, two lists switched at the original length";
   static constexpr std::string_view source = "Ding et al. 2024, arXiv:2402.13753; transformers compute_longrope_parameters";
 
-  std::vector<double> short_factor, long_factor;
-  std::optional<std::int64_t> original_max_position_embeddings;
-  std::optional<double> factor;
+  std::vector<double> short_factor{}, long_factor{};
+  std::optional<std::int64_t> original_max_position_embeddings{};
+  std::optional<double> factor{};
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {

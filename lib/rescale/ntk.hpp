@@ -25,7 +25,7 @@ struct Ntk {
   static constexpr std::string_view summary = "NTK-aware: base * factor^(d/(d-2)); the last wavelength grows by exactly factor";
   static constexpr std::string_view source = "bloc97 2023; Peng et al. 2023, arXiv:2309.00071, eq. 16";
 
-  std::optional<double> factor;
+  std::optional<double> factor{};
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {

@@ -26,11 +26,11 @@ struct Yarn {
   static constexpr std::string_view summary = "YaRN: low frequencies interpolated, high ones kept, a ramp between; amplitude 0.1 ln(factor) + 1";
   static constexpr std::string_view source = "Peng et al. 2023, arXiv:2309.00071, eq. 19-22; transformers compute_yarn_parameters";
 
-  std::optional<double> factor;
-  std::optional<std::int64_t> original_max_position_embeddings;
+  std::optional<double> factor{};
+  std::optional<std::int64_t> original_max_position_embeddings{};
   double beta_fast = 32, beta_slow = 1;
   bool truncate = true;
-  std::optional<double> mscale, mscale_all_dim;
+  std::optional<double> mscale{}, mscale_all_dim{};
   double mscale_coefficient = 0.1;
   MscaleRule mscale_rule = MscaleRule::automatic;
 

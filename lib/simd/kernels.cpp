@@ -1,5 +1,6 @@
 // Compiled once per instruction set (kernels.cmake) with POSENC_ISA naming it. Everything but the exported table has
 // internal linkage, and xsimd lives in a namespace of its own per set.
+#include <cstring>
 #include <xsimd/xsimd.hpp>
 
 #include "numeric/round.hpp"
@@ -27,17 +28,59 @@ void rotate(const double* ac, const double* as, const double* fc, const double* 
   for (; i < n; ++i) out[i] = sine ? as[i] * fc[i] + ac[i] * fs[i] : ac[i] * fc[i] - as[i] * fs[i];
 }
 
+// A target format: `exact` is the correct rounding of any double. `quick` does the same from the double's float32 form in
+// 32-bit arithmetic, which every instruction set has vectors for; where that form sits on a tie, which the double may only
+// come near to, it raises `doubtful` and the value is looked at again with `exact`.
 struct ToF32 {
   using Out = float;
-  POSENC_INLINE float round(double v) { return static_cast<float>(v); }
+  POSENC_INLINE float exact(double v) { return static_cast<float>(v); }
+  POSENC_INLINE float quick(double v, std::uint32_t&) { return static_cast<float>(v); }
 };
-struct ToF16 {
-  using Out = std::uint16_t;
-  POSENC_INLINE std::uint16_t round(double v) { return num::round_to_f16(v); }
-};
+
+POSENC_INLINE std::uint32_t bits_of(float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+POSENC_INLINE float float_of(std::uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
 struct ToBf16 {
   using Out = std::uint16_t;
-  POSENC_INLINE std::uint16_t round(double v) { return num::round_to_bf16(v); }
+  POSENC_INLINE std::uint16_t exact(double v) { return num::round_to_bf16(v); }
+  POSENC_INLINE std::uint16_t quick(double v, std::uint32_t& doubtful) {
+    const auto f = static_cast<float>(v);
+    const std::uint32_t b = bits_of(f);
+    doubtful |= (b & 0xffffu) == 0x8000u ? 1u : 0u;
+    return static_cast<std::uint16_t>((b + 0x7fffu + ((b >> 16) & 1u)) >> 16);
+  }
+};
+
+struct ToF16 {
+  using Out = std::uint16_t;
+  POSENC_INLINE std::uint16_t exact(double v) { return num::round_to_f16(v); }
+  POSENC_INLINE std::uint16_t quick(double v, std::uint32_t& doubtful) {
+    const auto f = static_cast<float>(v);
+    const std::uint32_t b = bits_of(f), a = b & 0x7fffffffu;
+    const float magnitude = float_of(a);
+    const std::uint32_t normal = ((a + 0xfffu + ((a >> 13) & 1u)) >> 13) - (112u << 10);
+    // Below 2^-14 the step is 2^-24, the last place of 0.5: adding 0.5 rounds to it and leaves the count of steps.
+    const float shifted = magnitude + 0.5f;
+    const std::uint32_t subnormal = bits_of(shifted) - bits_of(0.5f);
+    const float rest = magnitude - (shifted - 0.5f);
+    // Masks instead of conditions: all ones below 2^-14.
+    const std::uint32_t small = 0u - ((a - 0x38800000u) >> 31);
+    const std::uint32_t tie_small = (bits_of(rest) & 0x7fffffffu) == 0x33000000u ? 1u : 0u;  // |rest| is 2^-25
+    const std::uint32_t tie_normal = (a & 0x1fffu) == 0x1000u ? 1u : 0u;
+    doubtful |= (tie_small & small) | (tie_normal & ~small);
+    std::uint32_t r = (subnormal & small) | (normal & ~small);
+    const std::uint32_t large = 0u - ((0x477fefffu - a) >> 31);  // from 65520 on: infinity
+    r = (0x7c00u & large) | (r & ~large);
+    return static_cast<std::uint16_t>(((b >> 16) & 0x8000u) | r);
+  }
 };
 
 POSENC_INLINE double magnitude(double v) { return num::double_of(num::bits_of(v) & ~(std::uint64_t{1} << 63)); }
@@ -54,17 +97,19 @@ std::size_t round_with(const double* v, std::size_t n, double absolute, double r
     const std::size_t size = n - start < chunk ? n - start : chunk;
     const double* in = v + start;
     typename To::Out* to = target + start;
-    std::uint32_t differs = 0;
+    std::uint32_t doubtful = 0;
     for (std::size_t i = 0; i < size; ++i) {
       const double e = has_relative ? finite(absolute + relative * magnitude(in[i])) : absolute;
-      const auto low = To::round(in[i] - e), high = To::round(in[i] + e);
+      const auto low = To::quick(in[i] - e, doubtful), high = To::quick(in[i] + e, doubtful);
       to[i] = low;
-      differs |= low != high ? 1u : 0u;
+      doubtful |= low != high ? 1u : 0u;
     }
-    if (differs == 0) continue;
+    if (doubtful == 0) continue;
     for (std::size_t i = 0; i < size; ++i) {
       const double e = has_relative ? finite(absolute + relative * magnitude(in[i])) : absolute;
-      if (To::round(in[i] - e) != To::round(in[i] + e)) undecided[count++] = static_cast<std::uint32_t>(start + i);
+      const auto low = To::exact(in[i] - e), high = To::exact(in[i] + e);
+      to[i] = low;
+      if (low != high) undecided[count++] = static_cast<std::uint32_t>(start + i);
     }
   }
   return count;

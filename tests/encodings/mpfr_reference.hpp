@@ -117,7 +117,10 @@ class Values final : public posenc::Stored {
     return std::vector<double>(first, first + tensor_.columns());
   }
   [[nodiscard]] double unit_roundoff(std::size_t) const override {
-    return dtype_ == posenc::DType::f64 ? 0x1p-53 : dtype_ == posenc::DType::f32 ? 0x1p-24 : dtype_ == posenc::DType::f16 ? 0x1p-11 : 0x1p-8;
+    return dtype_ == posenc::DType::f64   ? 0x1p-53
+           : dtype_ == posenc::DType::f32 ? 0x1p-24
+           : dtype_ == posenc::DType::f16 ? 0x1p-11
+                                          : 0x1p-8;
   }
   /// Names of the laws that fail, joined by spaces.
   [[nodiscard]] std::string broken(const posenc::Encoding& encoding) const {

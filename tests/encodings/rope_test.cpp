@@ -13,15 +13,11 @@
 using namespace posenc;
 using oracle::Big;
 
-namespace posenc::detail {
-std::unique_ptr<Encoding> erase(const Rope& rope);
-}
-
 namespace {
 
 Spec spec_of(const Rope& rope, DType dtype) {
   Spec spec;
-  spec.tables.push_back({"", std::shared_ptr<const Encoding>(detail::erase(rope))});
+  spec.tables.push_back({"", std::shared_ptr<const Encoding>(erase(rope))});
   spec.dtype = dtype;
   return spec;
 }
@@ -79,7 +75,7 @@ TEST_CASE("rope: the fast fill keeps its stated bound") {
       const auto start = static_cast<std::int64_t>(random() >> (11 + 3 * trial));
       Rope rope{.head_dim = 16, .positions = Positions::range(start, std::min(start + 300, max_position))};
       rope.attention_factor = factor;
-      const auto evaluator = detail::erase(rope)->evaluator();
+      const auto evaluator = erase(rope)->evaluator();
       for (const bool two : {false, true}) {
         std::vector<double> hi(8), lo(8);
         ErrorBound bound;

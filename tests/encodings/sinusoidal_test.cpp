@@ -7,10 +7,6 @@
 #include "encodings/mpfr_reference.hpp"
 #include "numeric/scalar.hpp"
 
-namespace posenc::detail {
-std::unique_ptr<Encoding> erase(const Sinusoidal& e);
-}
-
 namespace {
 
 using namespace posenc;
@@ -20,7 +16,7 @@ using Layout = SinusoidalLayout;
 using First = SinusoidalFirst;
 using Odd = SinusoidalOdd;
 
-std::unique_ptr<Encoding> erased(const Sinusoidal& s) { return detail::erase(s); }
+std::unique_ptr<Encoding> erased(const Sinusoidal& s) { return erase(s); }
 
 // One convention, with what its channels hold spelt out by hand: (frequency number, sine?) and the exponent's fraction.
 struct Convention {
@@ -54,8 +50,8 @@ std::vector<Convention> conventions() {
   all.back().spec.first = First::cosine;
   all.push_back({"GPT-J", make(32, Divisor::n, Layout::concatenated, Odd::refuse), [](std::int64_t c) { return c % 16; },
                  [](std::int64_t c) { return c < 16; }, twice, 32});
-  all.push_back({"Marian, odd", make(13, Divisor::n, Layout::concatenated, Odd::split), [](std::int64_t c) { return c < 7 ? c : c - 7; },
-                 [](std::int64_t c) { return c < 7; }, twice, 13});
+  all.push_back({"Marian, odd", make(13, Divisor::n, Layout::concatenated, Odd::split),
+                 [](std::int64_t c) { return c < 7 ? c : c - 7; }, [](std::int64_t c) { return c < 7; }, twice, 13});
   all.push_back({"fairseq", make(33, Divisor::n_minus_1, Layout::concatenated, Odd::zero),
                  [](std::int64_t c) { return c == 32 ? -1 : c % 16; }, [](std::int64_t c) { return c < 16; }, once, 15});
   all.push_back({"flipped, n - 1", make(17, Divisor::n_minus_1, Layout::concatenated, Odd::zero),
@@ -105,7 +101,9 @@ TEST_CASE("sinusoidal: every value is the correctly rounded one, positions to 2^
 }
 
 TEST_CASE("sinusoidal: the fill keeps its bound, in one double and in two") {
-  const std::vector<Positions> ranges{Positions::range(0, 600), Positions::range(-300, 300), Positions::range(5, 5000, 7),
+  const std::vector<Positions> ranges{Positions::range(0, 600),
+                                      Positions::range(-300, 300),
+                                      Positions::range(5, 5000, 7),
                                       Positions::range((std::int64_t{1} << 31) - 3, (std::int64_t{1} << 31) + 400),
                                       Positions::range(max_position - 300, max_position),
                                       Positions::list({0, 1, 0.5, 0.1, 1e-5, -3.25, 0x1p53, 1e9})};
@@ -146,7 +144,8 @@ TEST_CASE("sinusoidal: any block gives the same bits") {
       for (int k = 0; k < 40; ++k) {
         const auto row = static_cast<std::int64_t>(random() % 700);
         const auto col = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(dim));
-        const Extent extent = k % 2 ? Extent{row, 1, col, dim - col} : Extent{row, static_cast<std::int64_t>(random() % 20 + 1), 0, dim};
+        const Extent extent =
+            k % 2 ? Extent{row, 1, col, dim - col} : Extent{row, static_cast<std::int64_t>(random() % 20 + 1), 0, dim};
         const reference::Filled part = reference::fill(*evaluator, extent, two);
         bool same = true;
         for (std::int64_t i = 0; i < extent.elements(); ++i) {
@@ -211,9 +210,11 @@ TEST_CASE("sinusoidal: position 1 at width 8 in the four conventions, and Whispe
   s.layout = Layout::concatenated;
   near(row(s, 1), {0.8414709848, 0.09983341665, 0.009999833334, 0.0009999998333, 0.5403023059, 0.9950041653, 0.9999500004, 0.9999995});
   s.divisor = Divisor::n_minus_1;
-  near(row(s, 1), {0.8414709848, 0.04639922346, 0.002154433023, 0.00009999999983, 0.5403023059, 0.998922976, 0.9999976792, 0.999999995});
+  near(row(s, 1),
+       {0.8414709848, 0.04639922346, 0.002154433023, 0.00009999999983, 0.5403023059, 0.998922976, 0.9999976792, 0.999999995});
   s.first = First::cosine;
-  near(row(s, 1), {0.5403023059, 0.998922976, 0.9999976792, 0.999999995, 0.8414709848, 0.04639922346, 0.002154433023, 0.00009999999983});
+  near(row(s, 1),
+       {0.5403023059, 0.998922976, 0.9999976792, 0.999999995, 0.8414709848, 0.04639922346, 0.002154433023, 0.00009999999983});
 
   const Sinusoidal whisper{
       .dim = 1280, .divisor = Divisor::n_minus_1, .layout = Layout::concatenated, .positions = Positions::range(0, 1500)};

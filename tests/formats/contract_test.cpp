@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <thread>
 
 #include "support.hpp"
@@ -55,6 +56,26 @@ TEST_SUITE("formats") {
         }
       }
     }
+  }
+
+  TEST_CASE("no file carries a date") {
+    std::vector<std::string> first;
+    const auto write_all = [&](const auto& use) {
+      for (const formats::FormatTraits& format : formats::formats()) {
+        const Folder folder;  // another path each time
+        Case c = cases(format).back();
+        for (const Case& candidate : cases(format))
+          if (candidate.name.starts_with("several")) c = candidate;
+        c.plan.metadata = {{"title", "undated"}};
+        const std::string path = folder / "file";
+        write_file(format, path, c.plan, values_of(c.plan));
+        use(slurp(path));
+      }
+    };
+    write_all([&](std::string bytes) { first.push_back(std::move(bytes)); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(2100));  // zip counts in 2 s, HDF5 in 1 s
+    std::size_t i = 0;
+    write_all([&](const std::string& bytes) { CHECK(bytes == first[i++]); });
   }
 
   TEST_CASE("metadata of any length and script comes back") {

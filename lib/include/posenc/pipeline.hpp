@@ -15,7 +15,7 @@ namespace posenc {
 struct PipelineOptions {
   int threads = 0;                    ///< 0: one per core
   std::int64_t block_bytes = 1 << 18;  ///< stored bytes that a worker handles at a time
-  std::function<void(std::int64_t done, std::int64_t total)> progress;  ///< bytes; called now and then from one thread at a time
+  std::function<void(std::int64_t done, std::int64_t total)> progress{};  ///< bytes; called now and then from one thread at a time
 };
 
 /// A writer and the tensors that it takes, in its plan's order.

@@ -1,0 +1,204 @@
+// Golden values: arrays that public implementations gave (hf/, papers/, each with its manifest.json), and what posenc gives
+// for a command line.
+#pragma once
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "numeric/round.hpp"
+#include "posenc/config.hpp"
+#include "posenc/formats.hpp"
+#include "posenc/names.hpp"
+#include "posenc/pipeline.hpp"
+#include "posenc/text.hpp"
+#include "stream/block_source.hpp"
+
+namespace golden {
+
+using Json = nlohmann::ordered_json;
+using Settings = std::vector<std::pair<std::string, std::string>>;
+using Values = std::vector<double>;
+
+inline const std::string folder = std::string(POSENC_TEST_DATA) + "/golden/";
+
+inline std::string slurp(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  REQUIRE_MESSAGE(file.good(), path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+inline Values doubles(posenc::DType dtype, const std::vector<std::byte>& bytes) {
+  const std::size_t size = posenc::size_of(dtype);
+  Values out;
+  for (std::size_t at = 0; at < bytes.size(); at += size) out.push_back(posenc::stored_value(dtype, bytes.data() + at));
+  return out;
+}
+
+/// The array of an NPY file, row-major; a complex element is two values (re, im).
+inline Values load(const std::string& path) {
+  const auto reader = posenc::formats::open(path);
+  const posenc::StoredTensor& tensor = reader->tensors().at(0);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.bytes()));
+  reader->read(0, 0, bytes);
+  return doubles(tensor.dtype, bytes);
+}
+
+/// One entry of a manifest.
+struct Case {
+  std::string set;  ///< "hf", "papers"
+  Json entry;
+
+  [[nodiscard]] std::string id() const { return entry.at("id"); }
+  [[nodiscard]] const Json& params() const { return entry.at("params"); }
+  [[nodiscard]] std::string family() const { return set == "hf" ? entry.at("family") : entry.at("system"); }
+  [[nodiscard]] std::vector<std::string> outputs() const {
+    std::vector<std::string> names;
+    for (const auto& item : entry.at(set == "hf" ? "files" : "outputs").items()) names.push_back(item.key());
+    return names;
+  }
+  [[nodiscard]] bool has(const std::string& output) const {
+    return entry.at(set == "hf" ? "files" : "outputs").contains(output);
+  }
+  /// The file of an output or "in_NAME", relative to the golden folder.
+  [[nodiscard]] std::string path(const std::string& output) const { return set + "/" + id() + "." + output + ".npy"; }
+  [[nodiscard]] Values values(const std::string& output) const {
+    Values out = load(folder + path(output));
+    if (set == "hf" && entry.at("logical_dtype").at(output) == "bfloat16(bits)")
+      for (double& v : out) v = posenc::num::value_of_bf16(static_cast<std::uint16_t>(v));
+    return out;
+  }
+  /// posenc's name of the stored type.
+  [[nodiscard]] std::string dtype(const std::string& output) const {
+    const std::string name = set == "hf" ? entry.at("logical_dtype").at(output) : entry.at("outputs").at(output).at("dtype");
+    if (name.starts_with("bfloat16")) return "bf16";
+    if (name == "float16") return "f16";
+    return name == "float32" || name.starts_with("complex64") ? "f32" : "f64";
+  }
+};
+
+inline std::vector<Case> cases(const std::string& set) {
+  std::vector<Case> out;
+  for (const Json& entry : Json::parse(slurp(folder + set + "/manifest.json"))) out.push_back({set, entry});
+  return out;
+}
+
+/// `posenc generate` with its flags, run through the library as cli/sources.cpp does.
+struct Command {
+  std::string encoding;
+  Settings settings{};
+  std::string dtype = "f32", arithmetic = "exact", tensor{};
+  std::string config{}, model_type{};  ///< text of a config.json without model_type; "" none
+  std::string config_name{};           ///< how the command line spells it
+
+  [[nodiscard]] Command with(const Settings& more) const {
+    Command out = *this;
+    for (const auto& setting : more) {
+      std::erase_if(out.settings, [&](const auto& s) { return s.first == setting.first; });
+      out.settings.push_back(setting);
+    }
+    return out;
+  }
+  [[nodiscard]] Command as(std::string type, std::string how = "exact") const {
+    Command out = *this;
+    out.dtype = std::move(type);
+    out.arithmetic = std::move(how);
+    return out;
+  }
+  [[nodiscard]] Command only(std::string name) const {
+    Command out = *this;
+    out.tensor = std::move(name);
+    return out;
+  }
+  /// As typed: "posenc generate rope --head-dim 128 ..." without -o.
+  [[nodiscard]] std::string text() const {
+    std::string out = "posenc generate " + encoding;
+    if (!config.empty()) out += " --config " + config_name;
+    for (const auto& [field, value] : settings) {
+      std::string flag = field;
+      for (char& c : flag)
+        if (c == '_') c = '-';
+      // A value that begins with a minus sign would be taken for a flag.
+      out += " --" + flag + (value.starts_with('-') ? "=" : " ") + value;
+    }
+    if (!tensor.empty()) out += " --tensor " + tensor;
+    if (dtype != "f32") out += " --dtype " + dtype;
+    if (arithmetic != "exact") out += " --arithmetic " + arithmetic;
+    return out;
+  }
+  [[nodiscard]] std::string config_text() const {
+    Json json = Json::parse(config);
+    json["model_type"] = model_type;
+    return json.dump();
+  }
+};
+
+/// A setting that names a file stands for its numbers, as on the command line.
+inline Settings resolved(const Settings& settings) {
+  Settings out = settings;
+  for (auto& [field, value] : out) {
+    if (!value.ends_with(".npy")) continue;
+    const Values numbers = load(folder + value);
+    value = field == "positions" ? posenc::Positions::list(numbers).text() : posenc::print(std::span<const double>(numbers));
+  }
+  return out;
+}
+
+inline posenc::Table table_of(const posenc::Reading& reading, const Settings& more) {
+  auto encoding = posenc::make_encoding(reading.encoding);
+  Settings settings;
+  const auto fields = encoding->fields();
+  for (const posenc::Setting& s : reading.settings) settings.emplace_back(s.field, s.value);
+  if (reading.context && std::any_of(fields.begin(), fields.end(), [](const auto& f) { return f.name == "positions"; }))
+    settings.emplace_back("positions", posenc::print(*reading.context));
+  if (reading.softmax_multiplier != 1) settings.emplace_back("softmax_multiplier", posenc::print(reading.softmax_multiplier));
+  posenc::apply(*encoding, std::move(settings));
+  posenc::apply(*encoding, more);
+  return {reading.layer_type, std::move(encoding)};
+}
+
+inline posenc::Spec spec_of(const Command& command) {
+  posenc::Spec spec;
+  const Settings settings = resolved(command.settings);
+  if (command.config.empty()) {
+    auto encoding = posenc::make_encoding(command.encoding);
+    posenc::apply(*encoding, settings);
+    spec.tables.push_back({"", std::move(encoding)});
+  } else {
+    for (const posenc::Reading& reading : posenc::read_config(command.config_text(), "config.json").readings)
+      if (reading.encoding == command.encoding) spec.tables.push_back(table_of(reading, settings));
+    if (spec.tables.size() == 1) spec.tables[0].name.clear();
+  }
+  spec.dtype = posenc::parse_dtype(command.dtype);
+  spec.arithmetic = posenc::parse_enum<posenc::Arithmetic>(command.arithmetic, "--arithmetic");
+  if (!command.tensor.empty()) spec.only = {command.tensor};
+  spec.check();
+  return spec;
+}
+
+/// All values of a tensor of a spec, stored as its dtype.
+inline Values produced(const posenc::Spec& spec, std::size_t number = 0) {
+  const auto tensors = posenc::plan(spec, posenc::ComplexForm::pair);
+  const posenc::Evaluators evaluators(spec);
+  posenc::BlockSource source(evaluators);
+  const posenc::StoredTensor& stored = tensors.at(number).stored;
+  std::vector<std::byte> bytes(static_cast<std::size_t>(stored.bytes()));
+  source.produce(tensors[number], 0, stored.values(), bytes.data());
+  return doubles(stored.dtype, bytes);
+}
+
+/// What the command writes; it must be one tensor.
+inline Values produced(const Command& command) {
+  const posenc::Spec spec = spec_of(command);
+  REQUIRE_MESSAGE(posenc::plan(spec, posenc::ComplexForm::pair).size() == 1, command.text());
+  return produced(spec);
+}
+
+}  // namespace golden
