@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "posenc/array.hpp"
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
 #include "posenc/pipeline.hpp"
@@ -18,7 +19,7 @@ bool names_a_file(const std::string& path) {
   return false;
 }
 
-std::vector<double> load(const std::string& path, const std::string& tensor, const std::string& field) {
+Array load(const std::string& path, const std::string& tensor, const std::string& field) {
   const auto reader = formats::open(path);
   const auto& tensors = reader->tensors();
   std::size_t at = tensors.size();
@@ -31,20 +32,20 @@ std::vector<double> load(const std::string& path, const std::string& tensor, con
     fail_usage(tensor.empty() ? fmt::format("{}: {} has {} arrays; say which: {}#NAME with {}", field, path, tensors.size(), path, one_of(names))
                               : fmt::format("{}: {} has no array '{}'; it has {}", field, path, tensor, one_of(names)));
   const StoredTensor& t = tensors[at];
-  if (t.shape.size() != 1 || t.is_complex) fail_usage(fmt::format("{} wants a one-dimensional array of numbers; {} in {} has {} axes", field, t.name, path, t.shape.size()));
+  if (t.is_complex) fail_usage(fmt::format("{} wants real numbers; {} in {} is complex", field, t.name, path));
   constexpr std::int64_t most = std::int64_t{1} << 28;
   if (t.values() > most) fail_usage(fmt::format("{} takes up to {} numbers from a file; {} has {}", field, most, path, t.values()));
   std::vector<std::byte> bytes(static_cast<std::size_t>(t.bytes()));
   reader->read(at, 0, bytes);
-  std::vector<double> values;
+  Array array{t.shape, {}};
   const std::size_t size = size_of(t.dtype);
-  for (std::int64_t i = 0; i < t.values(); ++i) values.push_back(stored_value(t.dtype, bytes.data() + static_cast<std::size_t>(i) * size));
-  return values;
+  for (std::int64_t i = 0; i < t.values(); ++i) array.values.push_back(stored_value(t.dtype, bytes.data() + static_cast<std::size_t>(i) * size));
+  return array;
 }
 
 }  // namespace
 
-std::string array_text(const std::string& text, const std::string& field) {
+std::string array_text(const std::string& text, const std::string& field, const std::string& type) {
   std::string path = text, tensor;
   const bool marked = path.starts_with('@');
   if (marked) path.erase(0, 1);
@@ -53,9 +54,11 @@ std::string array_text(const std::string& text, const std::string& field) {
     path.resize(hash);
   }
   if (!marked && !names_a_file(path)) return text;
-  const std::vector<double> values = load(path, tensor, field);
-  if (field == "positions") return Positions::list(values).text();
-  return print(std::span<const double>(values));
+  const Array array = load(path, tensor, field);
+  if (type == "array") return array.text();
+  if (array.shape.size() != 1)
+    fail_usage(fmt::format("{} wants a one-dimensional array of numbers; the one in {} has {} axes", field, path, array.shape.size()));
+  return type == "positions" ? Positions::list(array.values).text() : print(std::span<const double>(array.values));
 }
 
 }  // namespace posenc::cli

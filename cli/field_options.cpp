@@ -29,7 +29,7 @@ void add_field(CLI::App& app, const FieldView& f, const std::string& group, Give
       [&given, field, type](const std::string& text) {
         for (const auto& [name, value] : given.settings)
           if (name == field) fail_usage(fmt::format("{} is given twice", flag_of(field)));
-        given.settings.emplace_back(field, type == "positions" || type == "list" ? array_text(text, field) : text);
+        given.settings.emplace_back(field, type == "positions" || type == "list" || type == "array" ? array_text(text, field, type) : text);
       },
       f.help + details(f));
   option->type_name(f.metavar.empty() ? "TEXT" : f.metavar);

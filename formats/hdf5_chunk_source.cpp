@@ -42,8 +42,8 @@ struct FreeDecompressor {
 
 }  // namespace
 
-ChunkSource::ChunkSource(std::shared_ptr<void> keep_open, Handle dataset, Layout layout, std::string what)
-    : keep_open_(std::move(keep_open)), dataset_(std::move(dataset)), layout_(std::move(layout)), what_(std::move(what)) {
+ChunkSource::ChunkSource(std::shared_ptr<Guard> guard, Handle dataset, Layout layout, std::string what)
+    : guard_(std::move(guard)), dataset_(std::move(dataset)), layout_(std::move(layout)), what_(std::move(what)) {
   size_ = checked_bytes(layout_.shape, layout_.element).value();
   chunk_bytes_ = checked_bytes(layout_.box, layout_.element).value();
   most_kept_ = std::max<std::size_t>(1, kept_bytes / chunk_bytes_);
@@ -100,7 +100,10 @@ std::vector<std::byte> ChunkSource::fetch(const std::vector<hsize_t>& corner) co
     if (stored > layout_.file_size)
       fail_input(fmt::format("{}: a chunk is said to take {} bytes, more than the file has", what_, stored));
     bytes.resize(stored);
-    if (stored > 0) checked_status(H5Dread_chunk(dataset_.get(), H5P_DEFAULT, corner.data(), &skipped, bytes.data()), what_, true);
+    guard_->chunk = bytes;
+    const herr_t status = stored > 0 ? H5Dread_chunk(dataset_.get(), H5P_DEFAULT, corner.data(), &skipped, bytes.data()) : 0;
+    guard_->chunk = {};
+    checked_status(status, what_, true);
   }
   if (!bytes.empty()) return unpack(std::move(bytes), skipped);
   bytes.resize(chunk_bytes_);

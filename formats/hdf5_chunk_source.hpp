@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hdf5_api.hpp"
+#include "hdf5_driver.hpp"
 #include "input_file.hpp"
 
 namespace posenc::formats::hdf5 {
@@ -25,8 +26,8 @@ class ChunkSource : public ByteSource {
     std::vector<std::byte> fill;  ///< one element: the value of chunks that were never written
     std::uint64_t file_size = 0;
   };
-  /// `keep_open` owns the file that `dataset` belongs to.
-  ChunkSource(std::shared_ptr<void> keep_open, Handle dataset, Layout layout, std::string what);
+  /// `guard` lives in, and keeps open, the file that `dataset` belongs to.
+  ChunkSource(std::shared_ptr<Guard> guard, Handle dataset, Layout layout, std::string what);
   ~ChunkSource() override;
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   void read(std::uint64_t offset, std::span<std::byte> out) const override;
@@ -37,7 +38,7 @@ class ChunkSource : public ByteSource {
   [[nodiscard]] std::vector<std::byte> fetch(const std::vector<hsize_t>& corner) const;
   [[nodiscard]] std::vector<std::byte> unpack(std::vector<std::byte> bytes, std::uint32_t skipped) const;
 
-  std::shared_ptr<void> keep_open_;
+  std::shared_ptr<Guard> guard_;
   Handle dataset_;
   Layout layout_;
   std::string what_;

@@ -81,6 +81,7 @@ herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, 
   Guard& guard = *self(file).guard;
   const InputFile& input = *guard.file;
   if (address > input.size() || size > input.size() - address) return refuse("an address in its structure passes the end of the file");
+  if (!guard.chunk.empty() && buffer == guard.chunk.data() && size > guard.chunk.size()) return refuse("a chunk has two sizes");
   if (guard.walking) {
     if (size > guard.budget) return refuse("its structure refers to itself");
     guard.budget -= size;

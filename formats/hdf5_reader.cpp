@@ -218,7 +218,7 @@ class Walk {
                                .filters = std::move(filters),
                                .fill = std::move(fill),
                                .file_size = size};
-    return std::make_shared<ChunkSource>(file_, Handle(id), std::move(chunks), what);
+    return std::make_shared<ChunkSource>(std::shared_ptr<Guard>(file_, &file_->guard), Handle(id), std::move(chunks), what);
   }
 
   std::shared_ptr<OpenFile> file_;

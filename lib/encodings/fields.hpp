@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "posenc/array.hpp"
 #include "posenc/error.hpp"
 #include "posenc/field.hpp"
 #include "posenc/names.hpp"
@@ -45,6 +46,11 @@ inline void read(const Field& f, std::vector<double>& out, std::string_view text
   for (double value : values) check_range(f.name, f.range, value);
   out = std::move(values);
 }
+inline void read(const Field& f, Array& out, std::string_view text) {
+  Array array = Array::parse(text, f.name);
+  for (double value : array.values) check_range(f.name, f.range, value);
+  out = std::move(array);
+}
 inline void read(const Field&, Positions& out, std::string_view text) { out = Positions::parse(text); }
 template <NamedEnum E>
 void read(const Field& f, E& out, std::string_view text) {
@@ -61,6 +67,7 @@ inline std::string write(std::int64_t v) { return print(v); }
 inline std::string write(double v) { return print(v); }
 inline std::string write(bool v) { return print(v); }
 inline std::string write(const std::vector<double>& v) { return print(std::span<const double>(v)); }
+inline std::string write(const Array& v) { return v.text(); }
 inline std::string write(const Positions& v) { return v.text(); }
 template <NamedEnum E>
 std::string write(E v) {
@@ -85,6 +92,8 @@ std::string_view type_name() {
     return "positions";
   else if constexpr (std::is_same_v<T, std::vector<double>>)
     return "list";
+  else if constexpr (std::is_same_v<T, Array>)
+    return "array";
   else
     return "choice";
 }
@@ -111,6 +120,7 @@ FieldView view_of(const Field& f, const T& value) {
   view.present = true;
   if constexpr (is_optional<T>::value) view.present = value.has_value();
   if constexpr (std::is_same_v<T, std::vector<double>>) view.present = !value.empty();
+  if constexpr (std::is_same_v<T, Array>) view.present = value.given();
   list_choices<T>(view);
   return view;
 }
@@ -154,8 +164,11 @@ void check_ranges(const S& self) {
       check_range(f.name, f.range, static_cast<double>(member));
     else if constexpr (std::is_same_v<T, std::optional<std::int64_t>> || std::is_same_v<T, std::optional<double>>) {
       if (member) check_range(f.name, f.range, static_cast<double>(*member));
-    } else if constexpr (std::is_same_v<T, std::vector<double>>)
+    } else if constexpr (std::is_same_v<T, std::vector<double>>) {
       for (double value : member) check_range(f.name, f.range, value);
+    } else if constexpr (std::is_same_v<T, Array>) {
+      for (double value : member.values) check_range(f.name, f.range, value);
+    }
   });
 }
 

@@ -1,6 +1,6 @@
 #include "encodings/rope_state.hpp"
 
-#include <array>
+#include <algorithm>
 
 #include "numeric/rotation_rows.hpp"
 
@@ -89,12 +89,15 @@ const RopeState::Fast& RopeState::fast(std::size_t set) const {
     }
     return 0;
   });
-  if (std::any_of(cached<num::Bounded>(set).begin(), cached<num::Bounded>(set).end(), [](const num::Bounded& f) { return f.v == 0; })) {
-    // Pairs that do not turn have an exact sine of 0; their cosine is the amplitude, rounded like the others.
-    for (const num::Bounded& f : cached<num::Bounded>(set)) {
-      made->cos_weight.push_back(1);
-      made->sin_weight.push_back(f.v == 0 ? 0 : 1);
-    }
+  // Pairs that do not turn have an exact sine of 0; their cosine is the amplitude, rounded like the others.
+  const auto turns = [&](std::int64_t i) {
+    return i < geometry.rotary_dim / 2 && (rope.inv_freq.empty() || rope.inv_freq[static_cast<std::size_t>(i)] != 0);
+  };
+  std::vector<double> weights;
+  for (std::int64_t i = 0; i < pairs; ++i) weights.push_back(turns(i) ? 1 : 0);
+  if (std::find(weights.begin(), weights.end(), 0) != weights.end()) {
+    made->cos_weight.assign(weights.size(), 1);
+    made->sin_weight = std::move(weights);
   }
   const std::lock_guard lock(caches_->mutex);
   return *caches_->fast.try_emplace(set, std::move(made)).first->second;

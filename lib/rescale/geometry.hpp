@@ -52,6 +52,7 @@ T scalar(const num::Real& value) {
     return value;
   } else if constexpr (std::is_same_v<T, num::Bounded>) {
     const double v = value.to_double();
+    if (value.is_exact() && value == num::Real::of(v)) return {v, 0};
     return {v, std::fabs(v) * 0x1p-52};
   } else {
     return T::of(value.to_double());

@@ -3,6 +3,7 @@
 #pragma once
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,7 @@
 #include "posenc/formats.hpp"
 #include "posenc/names.hpp"
 #include "posenc/pipeline.hpp"
+#include "posenc/positions.hpp"
 #include "posenc/text.hpp"
 #include "stream/block_source.hpp"
 

@@ -1,7 +1,7 @@
 // Parameters described once. An encoding or rule lists its fields in
 //   template <class Self, class V> static void fields(Self& self, V&& visit)
 // by calling visit(Field{...}, self.member) for each; command line, JSON, metadata, help and validation are loops over
-// that list. A member is std::int64_t, double, bool, an enum with EnumNames, Positions, std::vector<double>, or a
+// that list. A member is std::int64_t, double, bool, an enum with EnumNames, Positions, std::vector<double>, Array, or a
 // std::optional of one of these (absent = not given).
 #pragma once
 #include <array>
@@ -46,7 +46,7 @@ struct EnumNames;
 /// A field with its type erased: what the loops see.
 struct FieldView {
   std::string name, metavar, help, unit, source;
-  std::string type;      ///< "integer", "real", "boolean", "choice", "positions", "list"
+  std::string type;      ///< "integer", "real", "boolean", "choice", "positions", "list", "array"
   std::string range;     ///< "> 0", "[0, 1]", "" when any
   std::string group;     ///< "" or the rule that it belongs to
   std::string fallback;  ///< text of the value of a default-constructed encoding; "" when absent
