@@ -82,15 +82,32 @@ void override_settings(Spec& spec, const Given& given) {
     });
     if (!known) fail_usage(fmt::format("{} is no parameter of {}", flag_of(field), spec.tables[0].encoding->name()));
   }
+  // With several layer types a parameter of one rule concerns the tables under that rule; a flag that no table takes is
+  // refused with the sentence of the last one.
+  std::vector<bool> taken(given.settings.size());
+  std::optional<Error> refusal;
   for (Table& table : spec.tables) {
     auto changed = table.encoding->clone();
-    const auto all = changed->all_fields();
-    std::vector<std::pair<std::string, std::string>> mine;
+    std::vector<std::pair<std::string, std::string>> choices;
     for (const auto& setting : given.settings)
-      if (std::any_of(all.begin(), all.end(), [&](const FieldView& f) { return f.name == setting.first; })) mine.push_back(setting);
-    apply(*changed, std::move(mine));
+      if (setting.first == "method") choices.push_back(setting);
+    apply(*changed, choices);
+    for (std::size_t i = 0; i < given.settings.size(); ++i) {
+      const auto& [field, text] = given.settings[i];
+      const auto fields = changed->fields();
+      const bool here = std::any_of(fields.begin(), fields.end(), [&, &name = field](const FieldView& f) { return f.name == name; });
+      try {
+        if (here || !taken[i]) apply(*changed, {given.settings[i]});
+        taken[i] = true;
+      } catch (const Error& e) {
+        if (here) throw;
+        refusal = e;
+      }
+    }
     table.encoding = std::move(changed);
   }
+  for (const bool t : taken)
+    if (!t && refusal) throw *refusal;
 }
 
 void override_preset(Spec& spec, const SpecOptions& options) {

@@ -31,7 +31,8 @@ class ArrayReader : public Reader {
 
   /// Sets dtype and is_complex of `array.tensor` from its type, which must have a holding.
   void add(StoredArray array);
-  void skip(const std::string& name, const std::string& why) { skipped_.push_back(name + ": " + why); }
+  /// "NAME: why".
+  void skip(std::string what) { skipped_.push_back(std::move(what)); }
   void set_metadata(std::map<std::string, std::string> metadata) { metadata_ = std::move(metadata); }
   /// After the last add: a file in which everything had to be skipped is an error.
   void seal() const;

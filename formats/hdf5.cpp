@@ -1,4 +1,5 @@
-// HDF5, through its C library (1.10), in the file format of 1.8.
+// HDF5, through its C library (1.10), in the file format of 1.8. The library writes; for reading it only finds the datasets, in a child
+// process (hdf5_apart.cpp).
 //   1. superblock: "\x89HDF\r\n\x1a\n" at 0, or at 512, 1024, 2048, ... behind a user block; version 2, with a checksum
 //   2. root group: one attribute per metadata key, a scalar fixed-length UTF-8 string (dense storage: of any length)
 //   3. tensor NAME: the dataset NAME; each '/' in it makes a group. f64 f32 i32 i64 are the library's little-endian types;

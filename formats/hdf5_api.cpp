@@ -47,6 +47,12 @@ Session::Session() : lock_(library_mutex()) {
   H5PLset_loading_state(0);
 }
 
+void quieten() {
+  H5open();
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  H5PLset_loading_state(0);
+}
+
 Session::~Session() {
   H5PLset_loading_state(plugins_);
   H5Eset_auto2(H5E_DEFAULT, print_, print_data_);

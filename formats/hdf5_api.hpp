@@ -23,7 +23,10 @@ class Session {
   unsigned plugins_ = 0;
 };
 
-/// Owns an identifier of any kind. Made and destroyed inside a Session.
+/// For a process that talks to the library from one thread only: no messages, no plug-ins.
+void quieten();
+
+/// Owns an identifier of any kind. Made and destroyed inside a Session, or after quieten.
 class Handle {
  public:
   Handle() = default;

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <new>
+
+#include <hdf5.h>  // names of filters
 
 #include "checked.hpp"
 #include "posenc/error.hpp"
@@ -42,72 +45,61 @@ struct FreeDecompressor {
 
 }  // namespace
 
-ChunkSource::ChunkSource(std::shared_ptr<Guard> guard, Handle dataset, Layout layout, std::string what)
-    : guard_(std::move(guard)), dataset_(std::move(dataset)), layout_(std::move(layout)), what_(std::move(what)) {
-  size_ = checked_bytes(layout_.shape, layout_.element).value();
-  chunk_bytes_ = checked_bytes(layout_.box, layout_.element).value();
+ChunkSource::ChunkSource(std::shared_ptr<const InputFile> file, Found& found, std::string what)
+    : file_(std::move(file)), what_(std::move(what)), shape_(found.shape.begin(), found.shape.end()), box_(std::move(found.box)),
+      element_(found.type.size), filters_(std::move(found.filters)), places_(std::move(found.places)), fill_(std::move(found.bytes)) {
+  size_ = checked_bytes(shape_, element_).value();
+  chunk_bytes_ = checked_bytes(box_, element_).value();
   most_kept_ = std::max<std::size_t>(1, kept_bytes / chunk_bytes_);
-}
-
-ChunkSource::~ChunkSource() {
-  const Session session;
-  dataset_.close();
+  for (std::size_t axis = 0; axis < shape_.size(); ++axis) grid_.push_back((shape_[axis] - 1) / box_[axis] + 1);
 }
 
 void ChunkSource::read(std::uint64_t offset, std::span<std::byte> out) const {
-  const std::size_t rank = layout_.shape.size(), element = layout_.element;
-  std::vector<hsize_t> at(rank), corner(rank);
+  const std::size_t rank = shape_.size();
+  std::vector<std::uint64_t> at(rank);
   while (!out.empty()) {
     // Where the element lies, and how far its run along the last axis goes in the same chunk.
-    std::uint64_t rest = offset / element, inside = 0;
+    std::uint64_t rest = offset / element_, number = 0, inside = 0;
     for (std::size_t axis = rank; axis-- > 0;) {
-      at[axis] = rest % layout_.shape[axis];
-      rest /= layout_.shape[axis];
+      at[axis] = rest % shape_[axis];
+      rest /= shape_[axis];
     }
     for (std::size_t axis = 0; axis < rank; ++axis) {
-      corner[axis] = at[axis] / layout_.box[axis] * layout_.box[axis];
-      inside = inside * layout_.box[axis] + (at[axis] - corner[axis]);
+      number = number * grid_[axis] + at[axis] / box_[axis];
+      inside = inside * box_[axis] + at[axis] % box_[axis];
     }
-    const std::size_t last = rank - 1;
-    const std::uint64_t run = std::min(layout_.box[last] - (at[last] - corner[last]), layout_.shape[last] - at[last]);
-    const std::size_t lead = offset % element;
-    const std::size_t bytes = std::min<std::uint64_t>(run * element - lead, out.size());
-    std::memcpy(out.data(), chunk(corner)->data() + inside * element + lead, bytes);
+    const std::uint64_t run = std::min(box_.back() - at.back() % box_.back(), shape_.back() - at.back());
+    const std::size_t lead = offset % element_;
+    const std::size_t bytes = std::min<std::uint64_t>(run * element_ - lead, out.size());
+    std::memcpy(out.data(), chunk(number)->data() + inside * element_ + lead, bytes);
     offset += bytes;
     out = out.subspan(bytes);
   }
 }
 
-ChunkSource::Chunk ChunkSource::chunk(const std::vector<hsize_t>& corner) const {
+ChunkSource::Chunk ChunkSource::chunk(std::uint64_t number) const {
   {
     const std::scoped_lock lock(mutex_);
-    if (const auto found = kept_.find(corner); found != kept_.end()) return found->second;
+    if (const auto found = kept_.find(number); found != kept_.end()) return found->second;
   }
-  auto made = std::make_shared<const std::vector<std::byte>>(fetch(corner));
+  auto made = std::make_shared<const std::vector<std::byte>>(fetch(number));
   const std::scoped_lock lock(mutex_);
-  if (kept_.size() >= most_kept_) kept_.erase(kept_.begin()->first < corner ? kept_.begin() : std::prev(kept_.end()));
-  kept_[corner] = made;
+  // Reading goes forward: the lowest goes first, or the highest when it has started over.
+  if (kept_.size() >= most_kept_) kept_.erase(kept_.begin()->first < number ? kept_.begin() : std::prev(kept_.end()));
+  kept_[number] = made;
   return made;
 }
 
-std::vector<std::byte> ChunkSource::fetch(const std::vector<hsize_t>& corner) const {
+std::vector<std::byte> ChunkSource::fetch(std::uint64_t number) const {
+  const auto place = std::lower_bound(places_.begin(), places_.end(), number, [](const ChunkPlace& p, std::uint64_t n) { return p.number < n; });
   std::vector<std::byte> bytes;
-  std::uint32_t skipped = 0;
-  {
-    const Session session;
-    hsize_t stored = 0;
-    checked_status(H5Dget_chunk_storage_size(dataset_.get(), corner.data(), &stored), what_, true);
-    if (stored > layout_.file_size)
-      fail_input(fmt::format("{}: a chunk is said to take {} bytes, more than the file has", what_, stored));
-    bytes.resize(stored);
-    guard_->chunk = bytes;
-    const herr_t status = stored > 0 ? H5Dread_chunk(dataset_.get(), H5P_DEFAULT, corner.data(), &skipped, bytes.data()) : 0;
-    guard_->chunk = {};
-    checked_status(status, what_, true);
+  if (place != places_.end() && place->number == number) {
+    bytes.resize(place->size);
+    file_->read(place->offset, bytes);
+    return unpack(std::move(bytes), place->skipped);
   }
-  if (!bytes.empty()) return unpack(std::move(bytes), skipped);
   bytes.resize(chunk_bytes_);
-  for (std::size_t i = 0; i < bytes.size(); i += layout_.element) std::memcpy(bytes.data() + i, layout_.fill.data(), layout_.element);
+  for (std::size_t i = 0; i < bytes.size(); i += element_) std::memcpy(bytes.data() + i, fill_.data(), element_);
   return bytes;
 }
 
@@ -115,12 +107,12 @@ std::vector<std::byte> ChunkSource::unpack(std::vector<std::byte> bytes, std::ui
   const auto active = [&](std::size_t i) { return i >= 32 || (skipped >> i & 1) == 0; };
   const auto damaged = [&](const char* why) { fail_input(fmt::format("{}: a chunk is damaged: {}", what_, why)); };
   std::vector<std::byte> other;
-  for (std::size_t i = layout_.filters.size(); i-- > 0;) {
+  for (std::size_t i = filters_.size(); i-- > 0;) {
     if (!active(i)) continue;
-    if (layout_.filters[i] == H5Z_FILTER_SHUFFLE) {
-      unshuffle(bytes, layout_.element, other);
+    if (filters_[i] == H5Z_FILTER_SHUFFLE) {
+      unshuffle(bytes, element_, other);
       bytes.swap(other);
-    } else if (layout_.filters[i] == H5Z_FILTER_FLETCHER32) {
+    } else if (filters_[i] == H5Z_FILTER_FLETCHER32) {
       if (bytes.size() < checksum_size) damaged("it is shorter than its checksum");
       const auto sum = get_le<std::uint32_t>(reinterpret_cast<const char*>(bytes.data() + bytes.size() - checksum_size));
       bytes.resize(bytes.size() - checksum_size);
@@ -131,7 +123,7 @@ std::vector<std::byte> ChunkSource::unpack(std::vector<std::byte> bytes, std::ui
     } else {
       std::size_t size = chunk_bytes_;
       for (std::size_t k = 0; k < i; ++k)
-        if (layout_.filters[k] == H5Z_FILTER_FLETCHER32 && active(k)) size += checksum_size;
+        if (filters_[k] == H5Z_FILTER_FLETCHER32 && active(k)) size += checksum_size;
       const std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor(libdeflate_alloc_decompressor());
       if (!decompressor) throw std::bad_alloc();
       other.resize(size);

@@ -81,14 +81,16 @@ herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, 
   Guard& guard = *self(file).guard;
   const InputFile& input = *guard.file;
   if (address > input.size() || size > input.size() - address) return refuse("an address in its structure passes the end of the file");
-  if (!guard.chunk.empty() && buffer == guard.chunk.data() && size > guard.chunk.size()) return refuse("a chunk has two sizes");
-  if (guard.walking) {
-    if (size > guard.budget) return refuse("its structure refers to itself");
-    guard.budget -= size;
+  if (guard.probe != nullptr && buffer == guard.probe) {
+    guard.probed_offset = address;
+    guard.probed_size = size;
+    return 0;
   }
+  if (size > guard.budget) return refuse("its structure refers to itself");
+  guard.budget -= size;
   try {
     input.read(address, std::span(static_cast<std::byte*>(buffer), size));
-    if (guard.walking && size >= 4 && std::memcmp(buffer, "GCOL", 4) == 0 && !sound_heap(input, address))
+    if (size >= 4 && std::memcmp(buffer, "GCOL", 4) == 0 && !sound_heap(input, address))
       return refuse("a global heap is damaged");
   } catch (const std::exception& e) {
     return refuse(e.what());

@@ -134,7 +134,7 @@ std::unique_ptr<Reader> open_reader(std::shared_ptr<const InputFile> file) {
     std::string unheld;
     NpyHeader header = read_npy_header(*array.source, what, unheld);
     if (!unheld.empty()) {
-      reader->skip(array.tensor.name, unheld);
+      reader->skip(array.tensor.name + ": " + unheld);
       continue;
     }
     array.tensor.shape = std::move(header.shape);

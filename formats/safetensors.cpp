@@ -180,7 +180,7 @@ class Header {
     array.source = std::make_shared<FileRange>(file_, data_ + range.begin, range.end - range.begin);
     ranges_.push_back(std::move(range));
     if (!spelling->type) {
-      reader.skip(name, fmt::format("dtype {}", spelling->name));
+      reader.skip(fmt::format("{}: dtype {}", name, spelling->name));
       return;
     }
     array.type = *spelling->type;

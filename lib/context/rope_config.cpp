@@ -302,7 +302,8 @@ class RopeReader {
     if (grows && grows->value) {
       const auto length = trained ? trained : model_.first_count(context_keys, positions);
       if (!length) model_.fail("use_dynamic_ntk needs the trained length; add seq_length");
-      put(reading, "method", "dynamic_qwen", grows->origin);
+      put(reading, "method", "dynamic", grows->origin);
+      put(reading, "variant", "qwen", "class of qwen");
       put(reading, "max_position_embeddings", length->value, length->origin);
       reading.notes.push_back(fmt::format(
           "above {0} positions the base is multiplied by alpha^(d/(d-2)), alpha = max(2^ceil(log2(length/{0}) + 1) - 1, 1)",

@@ -6,12 +6,15 @@
 // A comparison that the interval cannot decide throws Undecided; the caller retries with more precision.
 #pragma once
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 
 namespace posenc::num {
 
-struct Undecided {};
+struct Undecided : std::exception {
+  [[nodiscard]] const char* what() const noexcept override { return "a comparison needs more precision"; }
+};
 
 /// Sets the working precision of Real on this thread, in bits, for the life of the object.
 class Precision {

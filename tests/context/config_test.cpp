@@ -102,7 +102,10 @@ void compare_rope(const Reading& reading, const Json& want) {
                key == "low_freq_factor" || key == "high_freq_factor") {
       CHECK(number(reading, key, 0) == value.get<double>());
     } else if (key == "rule") {
-      CHECK(setting(reading, "method") == (value == "none" ? "default" : value.get<std::string>()));
+      // "dynamic_qwen" in the manifest is method dynamic, variant qwen here.
+      const std::string variant = setting(reading, "variant");
+      const std::string rule = setting(reading, "method") + (variant.empty() ? "" : "_" + variant);
+      CHECK(rule == (value == "none" ? "default" : value.get<std::string>()));
     } else if (key == "factor") {
       CHECK(number(reading, key, 1) == value.get<double>());
     } else if (key == "original_max_position_embeddings") {

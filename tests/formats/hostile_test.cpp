@@ -70,7 +70,7 @@ void for_small_files(F&& f) {
 TEST_SUITE("formats") {
   TEST_CASE("every truncation of a small file is refused") {
     for_small_files([](const formats::FormatTraits&, const std::string& path, const std::string& whole) {
-      const std::size_t step = std::max<std::size_t>(1, whole.size() / 3000);
+      const std::size_t step = std::max<std::size_t>(1, whole.size() / 800);
       for (std::size_t size = 0; size < whole.size(); size += size + 200 < whole.size() ? step : 1) {
         CAPTURE(size);
         spill(path, whole.substr(0, size));
@@ -95,7 +95,8 @@ TEST_SUITE("formats") {
     for_small_files([](const formats::FormatTraits& format, const std::string& path, const std::string& whole) {
       spill(path, whole);
       const Outcome sound = try_file(path, whole.size());
-      const std::size_t bits = whole.size() * 8, step = std::max<std::size_t>(1, bits / 12000);
+      const std::size_t bits = whole.size() * 8, cases = format.name == "hdf5" ? 2000 : 12000;  // a process each
+      const std::size_t step = std::max<std::size_t>(1, bits / cases);
       for (std::size_t bit = 0; bit < bits; bit += step) {
         std::string damaged = whole;
         damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
@@ -108,10 +109,24 @@ TEST_SUITE("formats") {
     });
   }
 
+  TEST_CASE("structures that break the HDF5 library are an error like any other") {
+    // A file of the old kind, whose structure has no checksums.
+    const std::string whole = slurp(POSENC_TEST_DATA "/fixtures/hdf5/valid/layouts_and_filters.h5");
+    const Folder folder;
+    // The first three once crashed the reading process, the last two kept it busy for ever.
+    for (const std::size_t bit : {16262, 57816, 59142, 57043, 57104}) {
+      std::string damaged = whole;
+      damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
+      spill(folder / "f", damaged);
+      static_cast<void>(try_file(folder / "f", damaged.size()));
+    }
+  }
+
   TEST_CASE("random damage in many places") {
-    for_small_files([](const formats::FormatTraits&, const std::string& path, const std::string& whole) {
+    for_small_files([](const formats::FormatTraits& format, const std::string& path, const std::string& whole) {
       std::mt19937_64 random(42);
-      for (int round = 0; round < 600; ++round) {
+      const int rounds = format.name == "hdf5" ? 200 : 2000;
+      for (int round = 0; round < rounds; ++round) {
         std::string damaged = whole;
         const int edits = 1 + static_cast<int>(random() % 8);
         for (int i = 0; i < edits; ++i) {
@@ -126,13 +141,6 @@ TEST_SUITE("formats") {
         static_cast<void>(try_file(path, damaged.size()));
       }
     });
-  }
-
-  TEST_CASE("an archive member beyond 4 GiB gets 64-bit records and reads back") {
-    // Sparse: only the ends are written by hand, through a reader of the raw layout.
-    FilePlan plan;
-    plan.tensors = {tensor("big", DType::f64, {(std::int64_t{1} << 29) + 1}), tensor("after", DType::f32, {3})};
-    CHECK(formats::file_size(formats::parse_format("npz"), plan) > (std::uint64_t{1} << 32));
   }
 
   TEST_CASE("unsigned values that do not fit, odd truth values") {

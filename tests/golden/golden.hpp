@@ -14,6 +14,7 @@
 
 #include "numeric/round.hpp"
 #include "posenc/config.hpp"
+#include "posenc/error.hpp"
 #include "posenc/formats.hpp"
 #include "posenc/names.hpp"
 #include "posenc/pipeline.hpp"

@@ -58,6 +58,14 @@ inline Reproduction reproduction(const Case& c) {
   return {};
 }
 
+// A config that a remark calls refused is refused, by the reader or by the encoding.
+inline void check_refused(const Case& c) {
+  Command command{"rope"};
+  command.config = c.params().at("config").dump();
+  command.model_type = "llama";
+  CHECK_THROWS_AS((void)spec_of(command), posenc::Error);
+}
+
 // The command without a layout; `set` is what precedes a tensor's name ("long.", "full_attention.").
 inline Command rope_command(const Case& c, std::string& set, std::string& remark) {
   const Reproduction r = reproduction(c);
@@ -69,6 +77,7 @@ inline Command rope_command(const Case& c, std::string& set, std::string& remark
     command.config_name = c.id() + ".json";
     remark = "model_type " + r.model_type + (remark.empty() ? "" : "; " + remark);
   }
+  if (r.remark.starts_with("config refused")) check_refused(c);
   command.settings = r.flags;
   set = r.table.empty() ? "" : r.table + ".";
   std::int64_t length = 0;
