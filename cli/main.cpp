@@ -49,7 +49,8 @@ std::string suggestion(const CLI::App& app, const std::string& word) {
 int usage_failure(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* at = &app;
   while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
-  const std::string help = at->get_parent() == nullptr ? "posenc --help" : "posenc " + at->get_name() + " --help";
+  std::string help = "--help";
+  for (const CLI::App* a = at; a != nullptr; a = a->get_parent()) help = a->get_name() + " " + help;
   auto left = app.remaining(true);
   if (!left.empty()) {
     const std::string& word = left.front();

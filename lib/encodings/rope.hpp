@@ -75,7 +75,7 @@ struct Rope {
     v(Field{.name = "inv_freq", .metavar = "LIST", .help = "explicit frequencies, one per turning pair, instead of base and method",
             .unit = "radians per position", .range = at_least(0), .source = "a checkpoint's inv_freq buffer"},
       s.inv_freq);
-    v(Field{.name = "positions", .metavar = "P", .help = "N, A:B, A:B:S, a list, or a file of integers or reals", .unit = "positions"},
+    v(Field{.name = "positions", .metavar = "P", .help = "N, A:B, A:B:S, a list, or a file of integers or reals"},
       s.positions);
     v(Field{.name = "offset", .metavar = "N", .help = "added to every position", .unit = "positions",
             .range = between(-0x1p53, 0x1p53), .source = "cached decode", .count = true},
