@@ -1,6 +1,7 @@
 // What every subcommand has: a function that adds it to the program, and the state they share.
 #pragma once
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -9,6 +10,8 @@ namespace posenc::cli {
 
 /// Options that every command knows.
 struct Common {
+  std::vector<std::string> words;  ///< the command line, to build no more of the program than it names
+  [[nodiscard]] bool named(const std::string& word) const { return std::find(words.begin(), words.end(), word) != words.end(); }
   bool json = false;
   bool quiet = false;
   std::string threads;  ///< text; parsed by the library

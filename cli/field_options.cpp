@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "array_argument.hpp"
@@ -45,7 +46,10 @@ std::string flag_of(const std::string& field) {
   return flag;
 }
 
-void add_encodings(CLI::App& app, Given& given) {
+void add_encodings(CLI::App& app, Given& given, const std::vector<std::string>& words) {
+  // CLI11 compares every new option with all others: adding hundreds that nobody asked for takes longer than a small table.
+  const auto named = [&](std::string_view name) { return std::find(words.begin(), words.end(), name) != words.end(); };
+  const bool any_named = std::any_of(encodings().begin(), encodings().end(), [&](const EncodingEntry& e) { return named(e.name); });
   std::set<std::string> everywhere;
   for (const EncodingEntry& entry : encodings()) {
     const std::string name(entry.name);
@@ -53,12 +57,13 @@ void add_encodings(CLI::App& app, Given& given) {
     sub->fallthrough();
     sub->get_formatter()->column_width(34);
     sub->callback([&given, name] { given.encoding = name; });
+    if (any_named && !named(name)) continue;
     std::set<std::string> seen;
     for (const FieldView& f : entry.make()->all_fields()) {
       // A parameter that several rules share is one option; 'posenc list rope' tells each rule's meaning.
       if (!seen.insert(f.name).second) continue;
-      add_field(*sub, f, f.group.empty() ? "Parameters" : fmt::format("Parameters of a --method (see 'posenc list {}')", name), given);
-      if (everywhere.insert(f.name).second) add_field(app, f, "", given);
+      if (any_named) add_field(*sub, f, f.group.empty() ? "Parameters" : fmt::format("Parameters of a --method (see 'posenc list {}')", name), given);
+      if (!any_named && everywhere.insert(f.name).second) add_field(app, f, "", given);
     }
   }
 }

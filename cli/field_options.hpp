@@ -18,8 +18,8 @@ struct Given {
 /// head_dim -> --head-dim.
 std::string flag_of(const std::string& field);
 
-/// Adds one subcommand per encoding, each with its fields as options, and every field of every encoding (unlisted in the
-/// help) to `app` itself, for use with --config and --spec.
-void add_encodings(CLI::App& app, Given& given);
+/// Adds one subcommand per encoding; one that is among `words` gets its fields as options. Where none is, every field of
+/// every encoding (unlisted in the help) goes to `app` itself, for use with --config and --spec.
+void add_encodings(CLI::App& app, Given& given, const std::vector<std::string>& words);
 
 }  // namespace posenc::cli

@@ -45,7 +45,7 @@ FilePlan::Chunking chunking_of(const Options& o, const formats::FormatTraits& fo
   }
   if (!o.compress.empty()) {
     const std::size_t colon = o.compress.find(':');
-    if (o.compress.substr(0, colon) != "gzip") fail_usage(fmt::format("--compress wants gzip or gzip:LEVEL, got '{}'", o.compress));
+    if (o.compress.substr(0, colon) != "gzip") fail_usage(fmt::format("--compress wants gzip or gzip:LEVEL, got {}", quoted_word(o.compress)));
     const std::int64_t level = colon == std::string::npos ? 4 : parse_int(o.compress.substr(colon + 1), "--compress gzip level");
     if (level < 1 || level > 9) fail_usage(fmt::format("--compress gzip level must be in [1, 9], got {}", level));
     chunking.gzip_level = static_cast<int>(level);
@@ -183,7 +183,7 @@ Command add_generate(CLI::App& app, Common& common) {
   auto o = std::make_shared<Options>();
   add_text(*sub, "-o,--output", o->output, "FILE", "where to write; '-' is standard output (one tensor, npy)");
   add_text(*sub, "--format", o->format, "NAME", "format, when the suffix does not say it");
-  add_spec_options(*sub, o->spec);
+  if (common.named("generate")) add_spec_options(*sub, o->spec, common.words);
   add_text(*sub, "--chunk", o->chunk, "BYTES", "hdf5: chunked storage with chunks near this size (1M when only --compress is given)");
   add_text(*sub, "--compress", o->compress, "gzip[:LEVEL]", "hdf5: compressed chunks with the shuffle filter (level 1 to 9, default 4)");
   sub->add_flag("--stack", o->stack, "several tensors of one shape as one array with a leading axis");

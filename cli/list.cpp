@@ -143,7 +143,7 @@ int run(const Options& o, const Common& common) {
       return 0;
     }
   }
-  fail_usage(fmt::format("list knows {}, got '{}'{}", one_of(known), o.topic, did_you_mean(o.topic, known)));
+  fail_usage(fmt::format("list knows {}, got {}{}", one_of(known), quoted_word(o.topic), did_you_mean(o.topic, known)));
 }
 
 }  // namespace

@@ -2,9 +2,12 @@
 // stderr and the exit status of posenc/error.hpp.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "command.hpp"
 #include "posenc/error.hpp"
@@ -55,7 +58,7 @@ int usage_failure(const CLI::App& app, const CLI::ParseError& error) {
   if (!left.empty()) {
     const std::string& word = left.front();
     const char* kind = word.starts_with('-') ? "option" : (at->get_parent() == nullptr ? "command" : "argument");
-    return report(fmt::format("unknown {} '{}'{} (see {})", kind, word, suggestion(app, word), help), 2);
+    return report(fmt::format("unknown {} {}{} (see {})", kind, quoted_word(word), suggestion(app, word), help), 2);
   }
   return report(fmt::format("{} (see {})", error.what(), help), 2);
 }
@@ -67,6 +70,7 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   app.require_subcommand(0, 1);
   Common common;
+  common.words.assign(argv + 1, argv + std::max(argc, 1));
   const std::vector<Command> commands{add_generate(app, common), add_verify(app, common), add_inspect(app, common), add_list(app, common)};
   try {
     app.parse(argc, argv);
@@ -90,14 +94,20 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using posenc::cli::report;
+  constexpr const char* unwritable = "standard output cannot be written";
   try {
     posenc::formats::install_signal_cleanup();
     const int status = posenc::cli::run(argc, argv);
     // A report that could not be written is not a success.
-    if (std::fflush(stdout) != 0) return report("standard output could not be written", 4);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return report(unwritable, 4);
     return status;
   } catch (const posenc::Error& e) {
-    return report(e.what(), e.exit_status());
+    const int status = report(e.what(), e.exit_status());
+    // HDF5 1.10 crashes when the program ends after a write of its own has failed: skip its end.
+    if (e.failure() == posenc::Failure::system) std::_Exit(status);
+    return status;
+  } catch (const std::system_error&) {
+    return report(unwritable, 4);  // thrown by fmt::print only; the library throws Error
   } catch (const std::bad_alloc&) {
     return report("out of memory", 4);
   } catch (const std::exception& e) {

@@ -156,7 +156,7 @@ std::string config_path(const std::string& path) {
   return path;
 }
 
-void add_spec_options(CLI::App& app, SpecOptions& o) {
+void add_spec_options(CLI::App& app, SpecOptions& o, const std::vector<std::string>& words) {
   add_text(app, "--config", o.config, "PATH", "read the parameters from a model's config.json or its folder");
   add_text(app, "--spec", o.spec, "FILE", "read a saved spec ('-' is standard input)");
   add_text(app, "--for", o.preset, "RUNTIME", "layout, dtype and names as a runtime loads them ('posenc list presets')");
@@ -165,7 +165,7 @@ void add_spec_options(CLI::App& app, SpecOptions& o) {
   add_text(app, "--arithmetic", o.arithmetic, "NAME", "exact (default), or model code's float32 or bfloat16 step by step");
   add_text(app, "--complex", o.complex_form, "FORM", "complex tensors as native, pair or split (default: native, split in HDF5)");
   app.add_option("--tensor", o.tensors, "keep only this tensor (repeatable)")->type_name("NAME")->allow_extra_args(false);
-  add_encodings(app, o.given);
+  add_encodings(app, o.given, words);
 }
 
 std::optional<ComplexForm> complex_form_of(const SpecOptions& o) {

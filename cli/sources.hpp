@@ -16,7 +16,7 @@ struct SpecOptions {
   std::string config, spec, preset, dtype, index_dtype, arithmetic, complex_form;
   std::vector<std::string> tensors;
 };
-void add_spec_options(CLI::App& app, SpecOptions& options);
+void add_spec_options(CLI::App& app, SpecOptions& options, const std::vector<std::string>& words);
 
 /// The spec that the options describe, or nothing when they name no source. What is said on the way (values taken from a
 /// config, warnings) goes into `remarks`.

@@ -175,7 +175,7 @@ Command add_verify(CLI::App& app, Common& common) {
   auto o = std::make_shared<Options>();
   add_text(*sub, "file", o->file, "FILE", "the file to check; it needs nothing else when posenc wrote it");
   add_text(*sub, "--against", o->against, "FILE", "compare with another file, tensor by tensor");
-  add_spec_options(*sub, o->spec);
+  if (common.named("verify")) add_spec_options(*sub, o->spec, common.words);
   add_common(*sub, common);
   return {sub, [o, &common] { return run(*o, common); }};
 }

@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-
-#include "encodings/rope.hpp"
-#include "posenc/table.hpp"
+#include <posenc/encodings/rope.hpp>
+#include <posenc/table.hpp>
 
 int main() {
   using namespace posenc;

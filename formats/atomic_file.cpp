@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,9 @@
 
 namespace posenc::formats {
 namespace {
+
+constexpr long tmpfs_magic = 0x01021994;  // statfs(2)
+
 
 // One write call moves less than 2 GiB; a piece of 1 GiB keeps the arithmetic plain.
 constexpr std::size_t piece_limit = std::size_t{1} << 30;
@@ -120,6 +124,14 @@ void AtomicFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
 void AtomicFile::reserve(std::uint64_t size) {
   if (size == 0) return;
   if (size > static_cast<std::uint64_t>(INT64_MAX)) fail_system("cannot write " + path_, EFBIG);
+  // In memory (tmpfs) reserving costs as much as writing and one thread pays it; what is free there is asked instead.
+  struct statfs disk {};
+  if (::fstatfs(fd_, &disk) == 0 && disk.f_type == tmpfs_magic) {
+    if (disk.f_blocks != 0 && size / static_cast<std::uint64_t>(disk.f_bsize) > disk.f_bavail)
+      fail_system(fmt::format("cannot write {}: it needs {} bytes", path_, size), ENOSPC);
+    if (::ftruncate(fd_, static_cast<off_t>(size)) != 0) fail_system("cannot write " + path_, errno);
+    return;
+  }
   // fallocate, not posix_fallocate: where the file system cannot do it, the latter would write the whole file twice.
   int status = 0;
   do status = ::fallocate(fd_, 0, 0, static_cast<off_t>(size));

@@ -3,6 +3,7 @@
 #include <libdeflate.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <iterator>
 
 namespace posenc::formats {
@@ -15,11 +16,30 @@ std::uint32_t join(std::uint32_t first, std::uint32_t second, std::uint64_t seco
 }  // namespace
 
 void Crc32::add(std::uint64_t offset, std::span<const std::byte> bytes) {
-  if (bytes.empty()) return;
-  Piece piece{offset + bytes.size(), libdeflate_crc32(0, bytes.data(), bytes.size())};
+  const std::uint64_t end = offset + bytes.size();
+  std::uint64_t at = offset;
+  while (at < end) {
+    // The next stretch that has not been summed: a reader may look at some bytes twice.
+    std::uint64_t stop = end;
+    {
+      const std::scoped_lock lock(mutex_);
+      auto after = pieces_.upper_bound(at);
+      if (after != pieces_.begin() && std::prev(after)->second.end > at) {
+        at = std::prev(after)->second.end;
+        continue;
+      }
+      if (after != pieces_.end()) stop = std::min(stop, after->first);
+    }
+    const std::span<const std::byte> part = bytes.subspan(at - offset, stop - at);
+    insert(at, {stop, libdeflate_crc32(0, part.data(), part.size())});
+    at = stop;
+  }
+}
+
+void Crc32::insert(std::uint64_t offset, Piece piece) {
   const std::scoped_lock lock(mutex_);
   auto after = pieces_.lower_bound(offset);
-  if (after != pieces_.end() && after->first < piece.end) return;
+  if (after != pieces_.end() && after->first < piece.end) return;  // another thread summed the same stretch meanwhile
   if (after != pieces_.begin()) {
     const auto before = std::prev(after);
     if (before->second.end > offset) return;

@@ -11,7 +11,7 @@ namespace posenc::formats {
 
 class Crc32 {
  public:
-  /// From any thread. A piece that overlaps an earlier one is ignored (a reader may read twice).
+  /// From any thread. Of a piece that overlaps earlier ones only what is new counts (a reader may read twice).
   void add(std::uint64_t offset, std::span<const std::byte> bytes);
   /// The sum of [0, size), once all of it has come.
   [[nodiscard]] std::optional<std::uint32_t> of(std::uint64_t size) const;
@@ -21,6 +21,7 @@ class Crc32 {
     std::uint64_t end;
     std::uint32_t crc;
   };
+  void insert(std::uint64_t offset, Piece piece);
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Piece> pieces_;  // by first offset; neighbours are joined at once
 };

@@ -111,7 +111,7 @@ const FormatTraits& parse_format(std::string_view name) {
   for (const FormatTraits& traits : formats())  // h5, .npy
     for (const std::string_view suffix : traits.suffixes)
       if (name == suffix || name == suffix.substr(1)) return traits;
-  fail_usage(fmt::format("format wants {}, got '{}'{}", one_of(names), name, did_you_mean(name, names)));
+  fail_usage(fmt::format("format wants {}, got {}{}", one_of(names), quoted_word(name), did_you_mean(name, names)));
 }
 
 void check_plan(const FormatTraits& format, const FilePlan& plan) {

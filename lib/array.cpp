@@ -23,7 +23,7 @@ Array Array::parse(std::string_view text, std::string_view what) {
   const std::size_t colon = text.find(':');
   array.values = parse_reals(colon == std::string_view::npos ? text : text.substr(colon + 1), what);
   if (colon == std::string_view::npos) {
-    if (array.values.empty()) fail_usage(fmt::format("{} wants numbers, or a file of them, got '{}'", what, text));
+    if (array.values.empty()) fail_usage(fmt::format("{} wants numbers, or a file of them, got {}", what, quoted_word(text)));
     array.shape = {static_cast<std::int64_t>(array.values.size())};
     return array;
   }
@@ -33,7 +33,7 @@ Array Array::parse(std::string_view text, std::string_view what) {
     const std::size_t x = rest.find('x');
     const std::int64_t size = parse_int(rest.substr(0, x), fmt::format("an axis of {}", what));
     if (size < 0 || array.shape.size() == max_axes || __builtin_mul_overflow(product, size, &product))
-      fail_usage(fmt::format("{} wants a shape like 2x3 before the colon, got '{}'", what, text.substr(0, std::min<std::size_t>(colon, 60))));
+      fail_usage(fmt::format("{} wants a shape like 2x3 before the colon, got {}", what, quoted_word(text.substr(0, colon))));
     array.shape.push_back(size);
     if (x == std::string_view::npos) break;
     rest.remove_prefix(x + 1);

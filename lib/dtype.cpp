@@ -45,7 +45,7 @@ DType parse_dtype(std::string_view text) {
   }
   for (const Spelling& s : spellings)
     if (s.text == text) return s.dtype;
-  fail_usage("dtype wants " + one_of(names) + ", got '" + std::string(text) + "'" + did_you_mean(text, names));
+  fail_usage("dtype wants " + one_of(names) + ", got " + quoted_word(text) + did_you_mean(text, names));
 }
 
 }  // namespace posenc

@@ -14,7 +14,7 @@ namespace {
 std::int64_t parse_position(std::string_view text) {
   const std::int64_t value = parse_int(text, "positions", true);
   if (value < -max_position || value > max_position)
-    fail_usage(fmt::format("positions go up to 2^53 in magnitude, got {}", text));
+    fail_usage(fmt::format("positions go up to 2^53 in magnitude, got {}", quoted_word(text)));
   return value;
 }
 
@@ -23,7 +23,7 @@ bool is_integer(double value) { return value == std::floor(value) && std::abs(va
 double parse_item(std::string_view text) {
   const double value = parse_real(text, "positions");
   if (value == std::floor(value) && std::abs(value) > static_cast<double>(max_position))
-    fail_usage(fmt::format("positions go up to 2^53 in magnitude, got {}", text));
+    fail_usage(fmt::format("positions go up to 2^53 in magnitude, got {}", quoted_word(text)));
   return value;
 }
 
@@ -32,7 +32,7 @@ Positions parse_range(std::string_view text) {
   const std::size_t first = text.find(':');
   const std::size_t second = text.find(':', first + 1);
   if (second != std::string_view::npos && text.find(':', second + 1) != std::string_view::npos)
-    fail_usage(fmt::format("positions want START:STOP:STEP, got '{}'", text));
+    fail_usage(fmt::format("positions want START:STOP:STEP, got {}", quoted_word(text)));
   const std::string_view stop = text.substr(first + 1, second == std::string_view::npos ? second : second - first - 1);
   const std::int64_t step = second == std::string_view::npos ? 1 : parse_position(text.substr(second + 1));
   return Positions::range(parse_position(text.substr(0, first)), parse_position(stop), step);

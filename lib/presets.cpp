@@ -32,7 +32,7 @@ const Preset& parse_preset(std::string_view name) {
     if (preset.name == name) return preset;
     names.emplace_back(preset.name);
   }
-  fail_usage("--for wants " + one_of(names) + ", got '" + std::string(name) + "'" + did_you_mean(name, names));
+  fail_usage("--for wants " + one_of(names) + ", got " + quoted_word(name) + did_you_mean(name, names));
 }
 
 }  // namespace posenc

@@ -128,7 +128,7 @@ void apply(Encoding& encoding, std::vector<std::pair<std::string, std::string>> 
       if (f.name == "method") method = f.value;
     fail_usage(fmt::format("{} belongs to method {}; the method here is {}", name, one_of(groups), method));
   }
-  fail_usage(fmt::format("{} has no parameter '{}'{}", encoding.name(), name, did_you_mean(name, names)));
+  fail_usage(fmt::format("{} has no parameter {}{}", encoding.name(), quoted_word(name), did_you_mean(name, names)));
 }
 
 void Spec::check() const {

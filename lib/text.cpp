@@ -13,8 +13,7 @@ namespace posenc {
 namespace {
 
 [[noreturn]] void refuse(std::string_view what, std::string_view wanted, std::string_view text) {
-  constexpr std::size_t shown = 60;
-  fail_usage(fmt::format("{} wants {}, got '{}{}'", what, wanted, text.substr(0, shown), text.size() > shown ? "..." : ""));
+  fail_usage(fmt::format("{} wants {}, got {}", what, wanted, quoted_word(text)));
 }
 
 // from_chars takes no leading '+'.
@@ -22,16 +21,17 @@ std::string_view without_plus(std::string_view text) {
   return text.size() > 1 && text[0] == '+' && text[1] != '-' && text[1] != '+' ? text.substr(1) : text;
 }
 
+// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    std::swap(before, last);
+    std::swap(last, row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t next = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = row[j];
-      row[j] = next;
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row[b.size()];
@@ -118,6 +118,11 @@ std::string print(std::span<const double> values) {
     text += print(value);
   }
   return text;
+}
+
+std::string quoted_word(std::string_view word) {
+  constexpr std::size_t shown = 60;
+  return fmt::format("'{}{}'", word.substr(0, shown), word.size() > shown ? "..." : "");
 }
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {

@@ -20,7 +20,7 @@
 #include <memory>
 #include <optional>
 
-#include "numeric/real.hpp"
+#include "../numeric/real.hpp"
 #include "posenc/encoding.hpp"
 #include "posenc/positions.hpp"
 

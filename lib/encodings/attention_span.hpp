@@ -25,6 +25,17 @@ struct EnumNames<SpanForm> {
   }};
 };
 
+/// What biases that fall with the distance give keys after the query.
+enum class FutureKeys : std::uint8_t { symmetric, zero, mask };
+template <>
+struct EnumNames<FutureKeys> {
+  static constexpr std::array<EnumName<FutureKeys>, 3> values{{
+      {FutureKeys::symmetric, "symmetric", "the bias of |distance|: the papers' formulas"},
+      {FutureKeys::zero, "zero", "the bias of distance 0: KERPLE's and NeMo's code (tril), which masks those scores later"},
+      {FutureKeys::mask, "mask", "-inf"},
+  }};
+};
+
 struct AttentionSpan {
   SpanForm form = SpanForm::matrix;
   std::int64_t key_length = 1024;

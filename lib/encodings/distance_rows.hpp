@@ -4,6 +4,7 @@
 //
 // F gives, for a head and a distance,
 //   double exact(head, distance) const                         when F::is_exact: the values are doubles
+//   double parts(head, distance, double& hi, double& lo) const     where F has it: both parts, and a bound on their sum
 //   template <class T> T bias(head, distance) const            otherwise
 #pragma once
 #include <algorithm>
@@ -15,7 +16,35 @@
 
 namespace posenc::detail {
 
-/// hi (and lo, unless null) of `n` biases from distance `first` on; returns a bound for all of them.
+/// hi and lo of one bias, and a bound on their distance from the truth; lo stays 0 unless `two`.
+template <class F>
+double distance_value(const F& f, std::int64_t head, std::int64_t distance, bool two, double& hi, double& lo) {
+  hi = lo = 0;
+  if constexpr (requires { f.parts(head, distance, hi, lo); }) {
+    const double error = f.parts(head, distance, hi, lo);
+    if (two) return error;
+    const double rest = std::fabs(lo);
+    lo = 0;
+    return (error + rest) * (1 + 0x1p-50);
+  } else {
+    try {
+      if (!two) {
+        const num::Bounded value = f.template bias<num::Bounded>(head, distance);
+        hi = value.v + 0.0;
+        return std::isnan(value.v) || std::isnan(value.e) ? HUGE_VAL : value.e;
+      }
+      const num::Real value = f.template bias<num::Real>(head, distance);
+      if (!value.is_infinite()) return value.two_double(hi, lo);
+      hi = value.sign() < 0 ? -HUGE_VAL : HUGE_VAL;
+      return 0;
+    } catch (const num::Undecided&) {
+      return HUGE_VAL;
+    }
+  }
+}
+
+/// hi (and lo, unless null) of `n` biases from distance `first` on; returns a bound for all of them: relative where the values
+/// allow it, which leaves exact zeros exact.
 template <class F>
 ErrorBound distance_values(const F& f, std::int64_t head, std::int64_t first, std::int64_t n, double* hi, double* lo) {
   if constexpr (F::is_exact) {
@@ -23,32 +52,19 @@ ErrorBound distance_values(const F& f, std::int64_t head, std::int64_t first, st
     if (lo) std::fill_n(lo, n, 0.0);
     return {};
   } else {
-    ErrorBound bound;
+    double largest = 0, relative = 0, at_zero = 0;
     const num::Precision precision(128);
     for (std::int64_t i = 0; i < n; ++i) {
-      double error = HUGE_VAL;
-      try {
-        if (lo) {
-          const num::Real value = f.template bias<num::Real>(head, first + i);
-          lo[i] = 0;
-          if (value.is_infinite()) {
-            hi[i] = value.sign() < 0 ? -HUGE_VAL : HUGE_VAL;
-            error = 0;
-          } else {
-            error = value.two_double(hi[i], lo[i]);
-          }
-        } else {
-          const num::Bounded value = f.template bias<num::Bounded>(head, first + i);
-          hi[i] = value.v + 0.0;
-          error = value.e;
-        }
-      } catch (const num::Undecided&) {
-        hi[i] = 0;
-        if (lo) lo[i] = 0;
-      }
-      bound.absolute = std::isnan(error) || std::isnan(hi[i]) ? HUGE_VAL : std::max(bound.absolute, error);
+      double rest = 0;
+      const double error = distance_value(f, head, first + i, lo != nullptr, hi[i], lo ? lo[i] : rest);
+      largest = std::max(largest, error);
+      if (hi[i] == 0)
+        at_zero = std::max(at_zero, error);
+      else if (std::isfinite(hi[i]))
+        relative = std::max(relative, error / std::fabs(hi[i]) * (1 + 0x1p-50));
     }
-    return bound;
+    constexpr double small = 0x1p-40;
+    return relative <= small ? ErrorBound{at_zero, relative} : ErrorBound{largest, 0};
   }
 }
 
@@ -89,7 +105,7 @@ void fill_by_distance(const F& f, const AttentionSpan& span, std::uint64_t owner
     if (lo) std::copy_n(kept.lo.data() + at, e.cols, lo);
     block.bounds[r] = kept.bound;
     // A row kept with its second parts is off by up to half an ulp when only the first part is asked for.
-    if (!lo && kept.two) block.bounds[r].relative = 0x1.0000000000001p-53;
+    if (!lo && kept.two) block.bounds[r].relative += 0x1.0000000000001p-53;
   }
 }
 

@@ -8,6 +8,7 @@
 // and the table gives
 //   template <class T> T element(std::size_t tensor, std::span<const std::int64_t> index) const    the formula
 //   void fill(std::size_t tensor, Block& block) const                        optional: fast values with a bound
+//   bool rounded(tensor, extent, dtype, out, undecided) const                optional: the same, rounded on the way
 //   std::int64_t integer(std::size_t tensor, std::span<const std::int64_t> index) const   for Kind::integer tensors
 // X.hpp also declares std::unique_ptr<Encoding> erase(const E&), which POSENC_DEFINE_ENCODING defines.
 // An encoding whose parameter list depends on a choice also has extra_views, extra_assign and all_views (see rope.hpp).
@@ -23,6 +24,10 @@ namespace posenc::detail {
 
 template <class Table>
 concept HasFill = requires(const Table& t, Block& b) { t.fill(std::size_t{}, b); };
+template <class Table>
+concept HasRounded = requires(const Table& t, const Extent& e, std::vector<std::uint32_t>& u) {
+  t.rounded(std::size_t{}, e, DType{}, static_cast<void*>(nullptr), u);
+};
 template <class Table>
 concept HasInteger = requires(const Table& t, std::span<const std::int64_t> i) { t.integer(std::size_t{}, i); };
 template <class Table>
@@ -72,6 +77,14 @@ class ModelEvaluator final : public Evaluator {
       table_.fill(tensor, block);
     else
       plain_fill(table_, tensors_[tensor], tensor, block);
+  }
+
+  bool rounded([[maybe_unused]] std::size_t tensor, [[maybe_unused]] const Extent& extent, [[maybe_unused]] DType dtype,
+               [[maybe_unused]] void* out, [[maybe_unused]] std::vector<std::uint32_t>& undecided) const override {
+    if constexpr (HasRounded<Table>)
+      return table_.rounded(tensor, extent, dtype, out, undecided);
+    else
+      return false;
   }
 
   double truth([[maybe_unused]] std::size_t tensor, [[maybe_unused]] std::span<const std::int64_t> index,
@@ -136,7 +149,7 @@ class Model final : public Encoding {
       if (encoding_.extra_assign(field, text)) return;
     std::vector<std::string> names;
     for (const FieldView& view : fields()) names.push_back(view.name);
-    fail_usage(fmt::format("{} has no parameter '{}'{}", E::name, field, did_you_mean(field, names)));
+    fail_usage(fmt::format("{} has no parameter {}{}", E::name, quoted_word(field), did_you_mean(field, names)));
   }
   void check() const override {
     check_ranges(encoding_);

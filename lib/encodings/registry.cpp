@@ -27,7 +27,7 @@ std::unique_ptr<Encoding> make_encoding(std::string_view name) {
     if (entry.name == name) return entry.make();
     names.emplace_back(entry.name);
   }
-  fail_usage("there is no encoding '" + std::string(name) + "'" + did_you_mean(name, names) + " ('posenc list' shows them all)");
+  fail_usage("there is no encoding " + quoted_word(name) + did_you_mean(name, names) + " ('posenc list' shows them all)");
 }
 
 }  // namespace posenc

@@ -58,7 +58,7 @@ bool Rope::extra_assign(std::string_view field, std::string_view text) {
   names.emplace_back(rescale::Type::name);
 #include "rescale/list.inc"
 #undef POSENC_RULE
-    fail_usage(fmt::format("method wants {}, got '{}'{}", one_of(names), text, did_you_mean(text, names)));
+    fail_usage(fmt::format("method wants {}, got {}{}", one_of(names), quoted_word(text), did_you_mean(text, names)));
   }
   return std::visit([&](auto& r) { return detail::assign(r, field, text); }, rule);
 }
@@ -183,6 +183,10 @@ Rope::Table::Table(const Rope& rope) : state_(std::make_shared<const State>(rope
 
 void Rope::Table::fill(std::size_t tensor, Block& block) const {
   if (!state_->fill(tensor, block)) detail::plain_fill(*this, state_->tensors[tensor], tensor, block);
+}
+
+bool Rope::Table::rounded(std::size_t tensor, const Extent& extent, DType dtype, void* out, std::vector<std::uint32_t>& undecided) const {
+  return dtype == DType::f32 && state_->rounded(tensor, extent, static_cast<float*>(out), undecided);
 }
 
 template <class T>

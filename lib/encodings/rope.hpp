@@ -12,7 +12,7 @@
 
 #include "posenc/encoding.hpp"
 #include "posenc/positions.hpp"
-#include "rescale/rule.hpp"
+#include "../rescale/rule.hpp"
 
 namespace posenc {
 
@@ -118,6 +118,7 @@ class Rope::Table {
   template <class T>
   T element(std::size_t tensor, std::span<const std::int64_t> index) const;
   void fill(std::size_t tensor, Block& block) const;
+  bool rounded(std::size_t tensor, const Extent& extent, DType dtype, void* out, std::vector<std::uint32_t>& undecided) const;
 
  private:
   struct State;

@@ -14,7 +14,11 @@ struct RopeState::Caches {
   std::map<std::size_t, std::vector<num::Float32>> float32;
   std::map<std::size_t, std::vector<num::BFloat16>> bfloat16;
   std::map<std::size_t, std::vector<num::Bounded>> bounded;
-  std::map<std::size_t, std::unique_ptr<Fast>> fast;
+  struct FastSlot {
+    std::once_flag once;
+    std::unique_ptr<Fast> made;
+  };
+  std::vector<FastSlot> fast;  ///< by set
 };
 
 // What fill needs of one frequency set.
@@ -29,6 +33,7 @@ RopeState::RopeState(const Rope& r)
       stride(r.stride()), caches_(std::make_unique<Caches>()) {
   const std::size_t sets = std::visit([&](const auto& rule) { return rescale::sets_of(rule, geometry).size(); }, rope.rule);
   parts = tensors.size() / sets;
+  caches_->fast = std::vector<Caches::FastSlot>(sets);
 }
 
 RopeState::~RopeState() = default;
@@ -71,10 +76,12 @@ num::Real RopeState::amplitude_real() const {
 }
 
 const RopeState::Fast& RopeState::fast(std::size_t set) const {
-  {
-    const std::lock_guard lock(caches_->mutex);
-    if (const auto found = caches_->fast.find(set); found != caches_->fast.end()) return *found->second;
-  }
+  Caches::FastSlot& slot = caches_->fast[set];
+  std::call_once(slot.once, [&] { slot.made = make_fast(set); });
+  return *slot.made;
+}
+
+std::unique_ptr<RopeState::Fast> RopeState::make_fast(std::size_t set) const {
   auto made = std::make_unique<Fast>();
   num::at_precision(256, [&] {
     const std::vector<num::Real> frequencies = cached<num::Real>(set);
@@ -99,8 +106,7 @@ const RopeState::Fast& RopeState::fast(std::size_t set) const {
     made->cos_weight.assign(weights.size(), 1);
     made->sin_weight = std::move(weights);
   }
-  const std::lock_guard lock(caches_->mutex);
-  return *caches_->fast.try_emplace(set, std::move(made)).first->second;
+  return made;
 }
 
 namespace {
@@ -221,6 +227,37 @@ bool RopeState::fill(std::size_t tensor, Block& block) const {
     if (!whole) std::copy(hi + source, hi + source + count, block.hi + target);
     for (std::int64_t r = begin; r < end; ++r)
       block.bounds[p * per_position + r - e.row] = known ? bound : ErrorBound{HUGE_VAL, 0};
+  }
+  return true;
+}
+
+bool RopeState::rounded(std::size_t tensor, const Extent& e, float* out, std::vector<std::uint32_t>& undecided) const {
+  const Place place = place_of(rope.layout);
+  const bool turns = rope.layout == RopeLayout::half_width || place == Place::tiled || place == Place::joined;
+  const std::int64_t width = tensors[tensor].columns();
+  if (!turns || e.col != 0 || e.cols != width) return false;
+  const Fast& f = fast(tensor / parts);
+  if (!f.sin_weight.empty()) return false;
+  num::RotationRows::Cursor& cursor = f.rows->cursor();
+  const auto step = static_cast<std::size_t>(width);
+  const auto n = static_cast<std::size_t>(pairs);
+  const bool sine = tensor % parts == 1;
+  const std::size_t before = undecided.size();
+  if (!cursor.rows_f32(e.row, e.rows, place != Place::joined && sine, out, step, undecided)) {
+    undecided.resize(before);
+    return false;
+  }
+  if (place == Place::joined) {
+    const std::size_t cosines = undecided.size();
+    cursor.rows_f32(e.row, e.rows, true, out + n, step, undecided);
+    for (std::size_t u = cosines; u < undecided.size(); ++u) undecided[u] += static_cast<std::uint32_t>(n);
+  } else if (place == Place::tiled) {
+    for (std::int64_t r = 0; r < e.rows; ++r) {
+      float* row = out + static_cast<std::size_t>(r) * step;
+      std::copy(row, row + n, row + n);
+    }
+    const std::size_t firsts = undecided.size();
+    for (std::size_t u = before; u < firsts; ++u) undecided.push_back(undecided[u] + static_cast<std::uint32_t>(n));
   }
   return true;
 }

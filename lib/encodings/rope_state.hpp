@@ -37,6 +37,9 @@ struct RopeState {
 
   /// Fast values; false where the layout has none (small tensors).
   bool fill(std::size_t tensor, Block& block) const;
+  /// Whole rows of cos and sin in f32, rounded as they are made; false where the layout, the positions or a pair that does
+  /// not turn need the general way.
+  bool rounded(std::size_t tensor, const Extent& extent, float* out, std::vector<std::uint32_t>& undecided) const;
 
  private:
   template <class T>
@@ -46,6 +49,7 @@ struct RopeState {
 
   struct Fast;
   const Fast& fast(std::size_t set) const;
+  [[nodiscard]] std::unique_ptr<Fast> make_fast(std::size_t set) const;
 
   struct Caches;
   std::unique_ptr<Caches> caches_;

@@ -12,7 +12,7 @@
 #include <memory>
 #include <optional>
 
-#include "encodings/attention_span.hpp"
+#include "attention_span.hpp"
 #include "posenc/array.hpp"
 #include "posenc/encoding.hpp"
 
@@ -62,7 +62,7 @@ struct Shaw {
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
-    v(Field{.name = "output", .metavar = "NAME", .help = "which tensor"}, s.output);
+    v(Field{.name = "part", .metavar = "NAME", .help = "which tensor"}, s.output);
     v(Field{.name = "max_relative_position", .metavar = "N", .help = "k: distances are clipped to -k .. k", .unit = "positions",
             .range = between(1, 1 << 20), .source = "arXiv:1803.02155, section 3.2: k; NEZHA: 64", .count = true},
       s.max_relative_position);
@@ -86,7 +86,7 @@ struct Shaw {
   [[nodiscard]] std::vector<Law> laws() const;
 
   [[nodiscard]] std::int64_t rows() const { return 2 * max_relative_position + 1; }
-  [[nodiscard]] std::int64_t lanes() const { return vectors.given() ? vectors.shape.at(1) : head_dim; }
+  [[nodiscard]] std::int64_t lanes() const { return vectors.shape.size() == 2 ? vectors.shape[1] : head_dim; }
   /// Row of the table for a distance, key - query.
   [[nodiscard]] std::int64_t row(std::int64_t distance) const {
     const std::int64_t signed_distance = sign == ShawSign::key_query ? distance : -distance;

@@ -71,6 +71,7 @@ std::vector<Tensor> Sincos2d::tensors() const {
 
 struct Sincos2d::Table::State {
   explicit State(const Sincos2d& s) : spec(s), tensor(s.tensors()[0]) {
+    for (std::int64_t c = 0; c < s.dim; ++c) channels.push_back(s.channel(c));
     if (!s.mask.given()) return;
     const auto size = static_cast<std::size_t>(s.height * s.width);
     down.resize(size), right.resize(size);
@@ -128,8 +129,8 @@ struct Sincos2d::Table::State {
             const Real angle = where * f;
             for (const bool sine : {true, false}) {
               Pair pair{};
-              // 2 values in [-1, 1] leave at most 2^-107; the interval of an angle below 2^21 is narrower than 2^-160.
-              error = std::max(error, (sine ? sin(angle) : cos(angle)).two_double(pair.hi, pair.lo));
+              const double left = (sine ? sin(angle) : cos(angle)).two_double(pair.hi, pair.lo);
+              if (left > 0) error = std::max(error, left / std::fabs(pair.hi));
               values[x ? 1 : 0].push_back(pair);
             }
           }
@@ -141,7 +142,8 @@ struct Sincos2d::Table::State {
 
   Sincos2d spec;
   Tensor tensor;
-  mutable double error = 0;  ///< of kept values, hi + lo
+  std::vector<Channel> channels;
+  mutable double error = 0;  ///< relative, of kept values hi + lo
 
  private:
   [[nodiscard]] std::size_t at(std::int64_t y, std::int64_t x) const { return static_cast<std::size_t>(y * spec.width + x); }
@@ -164,20 +166,19 @@ T Sincos2d::Table::element(std::size_t, std::span<const std::int64_t> index) con
 void Sincos2d::Table::fill(std::size_t tensor, Block& block) const {
   const State& s = *state_;
   if (!s.keeps()) return detail::plain_fill(*this, s.tensor, tensor, block);
-  const std::int64_t n = s.spec.frequencies(), cols = block.extent.cols;
+  const std::int64_t n = s.spec.frequencies();
   const std::vector<State::Pair>* values[] = {&s.kept(false), &s.kept(true)};
-  // One double keeps ulp(1) / 2 / 2 at most; origin and prefix rows are exact (0 and 1) and said to be.
-  const double bound = block.lo ? s.error : 0x1p-53;
-  for (std::int64_t r = 0; r < block.extent.rows; ++r) block.bounds[r] = {};
+  // Relative, so that the zeros of coordinate 0 and of prefix rows are exact; one double is rounded to 2^-53.
+  const double bound = block.lo ? s.error * (1 + 0x1p-40) : 0x1p-53 + s.error;
+  for (std::int64_t r = 0; r < block.extent.rows; ++r) block.bounds[r] = {0, bound};
   detail::each_element(s.tensor, block.extent, [&](std::span<const std::int64_t> index, std::int64_t at) {
     const bool image = s.spec.form == Sincos2dForm::image;
     State::Pair value{0, 0};
     if (image || index[0] >= s.spec.prefix_rows) {
       const Pixel p = image ? Pixel{index[1], index[2]} : s.spec.pixel(index[0] - s.spec.prefix_rows);
-      const Channel c = s.spec.channel(image ? index[0] : index[1]);
+      const Channel c = s.channels[static_cast<std::size_t>(image ? index[0] : index[1])];
       const std::int64_t where = c.of_x ? p.x : p.y;
       value = (*values[c.of_x ? 1 : 0])[static_cast<std::size_t>((where * n + c.pair) * 2 + (c.sine ? 0 : 1))];
-      if (where != 0 || s.spec.coordinates != Sincos2dCoordinates::index) block.bounds[at / cols].absolute = bound;
     }
     block.hi[at] = value.hi;
     if (block.lo) block.lo[at] = value.lo;

@@ -2,8 +2,8 @@
 #pragma once
 #include <type_traits>
 
-#include "numeric/decide.hpp"
-#include "numeric/scalar.hpp"
+#include "../numeric/decide.hpp"
+#include "../numeric/scalar.hpp"
 
 namespace posenc::detail {
 

@@ -1,5 +1,6 @@
 // A modest number of values computed once as two doubles each, from which fills copy.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -19,10 +20,10 @@ class StoredValues {
       try {
         const num::Real v = value(static_cast<std::int64_t>(i));
         const double error = v.two_double(hi_[i], lo_[i]);
-        error_ = std::max(error_, std::isnan(error) ? HUGE_VAL : error);
+        note(hi_[i], std::isnan(error) ? HUGE_VAL : error);
       } catch (const num::Undecided&) {
         hi_[i] = lo_[i] = 0;
-        error_ = HUGE_VAL;
+        note(0, HUGE_VAL);
       }
     }
   }
@@ -38,12 +39,24 @@ class StoredValues {
     std::copy_n(hi_.data() + from, n, hi);
     if (lo) std::copy_n(lo_.data() + from, n, lo);
   }
-  /// The second part is at most half an ulp of the first, 2^-53 of it.
-  [[nodiscard]] ErrorBound bound(bool two) const { return {error_, two ? 0 : 0x1.0000000000001p-53}; }
+  /// Relative where the values allow it, which leaves exact zeros exact. The second part is at most half an ulp of the first,
+  /// 2^-53 of it.
+  [[nodiscard]] ErrorBound bound(bool two) const {
+    const double rest = two ? 0 : 0x1.0000000000001p-53;
+    return relative_ <= 0x1p-60 ? ErrorBound{at_zero_, relative_ + rest} : ErrorBound{largest_, rest};
+  }
 
  private:
+  void note(double value, double error) {
+    largest_ = std::max(largest_, error);
+    if (value == 0)
+      at_zero_ = std::max(at_zero_, error);
+    else
+      relative_ = std::max(relative_, error / std::fabs(value) * (1 + 0x1p-50));
+  }
+
   std::vector<double> hi_, lo_;
-  double error_ = 0;
+  double largest_ = 0, relative_ = 0, at_zero_ = 0;
 };
 
 }  // namespace posenc::detail

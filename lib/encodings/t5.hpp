@@ -14,7 +14,7 @@
 #include <memory>
 #include <optional>
 
-#include "encodings/attention_span.hpp"
+#include "attention_span.hpp"
 #include "posenc/array.hpp"
 #include "posenc/encoding.hpp"
 
@@ -55,7 +55,7 @@ struct T5 {
   [[nodiscard]] std::vector<Tensor> tensors() const;
   [[nodiscard]] std::vector<Law> laws() const;
 
-  [[nodiscard]] std::int64_t heads() const { return bias_table.given() ? bias_table.shape.at(1) : 1; }
+  [[nodiscard]] std::int64_t heads() const { return bias_table.shape.size() == 2 ? bias_table.shape[1] : 1; }
   /// B: buckets of one side.
   [[nodiscard]] std::int64_t side_buckets() const { return bidirectional ? num_buckets / 2 : num_buckets; }
 

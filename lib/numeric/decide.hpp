@@ -3,7 +3,7 @@
 #pragma once
 #include <functional>
 
-#include "numeric/real.hpp"
+#include "real.hpp"
 #include "posenc/dtype.hpp"
 
 namespace posenc::num {

@@ -13,21 +13,26 @@ Phasor operator*(const Phasor& a, const Phasor& b) {
 }
 
 PhasorTable::PhasorTable(std::vector<Real> frequencies, int fraction_bits)
-    : frequencies_(std::move(frequencies)), fraction_bits_(fraction_bits) {}
+    : frequencies_(std::move(frequencies)), fraction_bits_(fraction_bits), magnitude_bits_(0) {
+  for (const Real& f : frequencies_)
+    if (const double v = std::abs(f.to_double()); v >= 1) magnitude_bits_ = std::max(magnitude_bits_, std::ilogb(v) + 1);
+}
 
 const Phasor* PhasorTable::level(int level) const {
   const int slot = level + fraction_bits_ / digit_bits;
   std::call_once(once_[slot], [&] {
-    // 53 bits of position, 53 below the smallest frequency worth having and 106 of result: 256 bits leave a margin.
-    const Precision precision(256);
+    // 106 bits of result after the bits that angles have before the point; 32 more leave a margin.
+    const Precision precision(106 + 32 + digit_bits * std::max(level + 1, 0) + magnitude_bits_);
     const std::size_t n = pairs();
     std::vector<Phasor> table(static_cast<std::size_t>(radix) * n);
     for (std::size_t i = 0; i < n; ++i) {
       table[i] = {{1, 0}, {0, 0}};
       const Real angle = frequencies_[i] * pow(Real::of(std::int64_t{2}), Real::of(static_cast<std::int64_t>(digit_bits) * level));
       Phasor& one = table[n + i];
-      cos(angle).two_double(one.cos.hi, one.cos.lo);
-      sin(angle).two_double(one.sin.hi, one.sin.lo);
+      Real cosine, sine;
+      cos_sin(angle, cosine, sine);
+      cosine.two_double(one.cos.hi, one.cos.lo);
+      sine.two_double(one.sin.hi, one.sin.lo);
     }
     for (std::size_t digit = 2; digit < static_cast<std::size_t>(radix); ++digit) {
       const std::size_t half = digit / 2, rest = digit - half;  // depth log2(256) = 8

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <vector>
 
-#include "numeric/real.hpp"
-#include "numeric/two_double.hpp"
+#include "real.hpp"
+#include "two_double.hpp"
 
 namespace posenc::num {
 
@@ -43,6 +43,7 @@ class PhasorTable {
 
   std::vector<Real> frequencies_;
   int fraction_bits_;
+  int magnitude_bits_;  ///< bits of the largest frequency before the point
   static constexpr int max_levels = 16;
   mutable std::once_flag once_[max_levels];
   mutable std::vector<Phasor> levels_[max_levels];

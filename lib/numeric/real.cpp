@@ -203,6 +203,32 @@ POSENC_ELEMENTARY(exp, 0, 1)
 POSENC_ELEMENTARY(log1p, 0, 0)
 #undef POSENC_ELEMENTARY
 
+void cos_sin(const Real& x, Real& cosine, Real& sine) {
+  if (x.body_->exact && mpq_sgn(x.body_->rational) == 0) {
+    cosine = Real::of(std::int64_t{1});
+    sine = Real();
+    return;
+  }
+  Real c, s;
+  c.body_->inexact();
+  s.body_->inexact();
+  Mpfr middle(working_bits + 64), radius(64), value_c, value_s;
+  mpfi_mid(middle.v, x.body_->interval);
+  mpfi_diam_abs(radius.v, x.body_->interval);  // at least twice the distance of either end from the middle
+  mpfr_sin_cos(value_s.v, value_c.v, middle.v, MPFR_RNDN);
+  // Both values are below 1 and rounded to nearest: off by 2^-working_bits at most.
+  mpfr_nextabove(radius.v);
+  Mpfr ulp(64);
+  mpfr_set_ui_2exp(ulp.v, 1, -working_bits, MPFR_RNDU);
+  mpfr_add(radius.v, radius.v, ulp.v, MPFR_RNDU);
+  for (const auto& [out, value] : {std::pair{&c, &value_c}, std::pair{&s, &value_s}}) {
+    mpfr_sub(&out->body_->interval->left, value->v, radius.v, MPFR_RNDD);
+    mpfr_add(&out->body_->interval->right, value->v, radius.v, MPFR_RNDU);
+  }
+  cosine = std::move(c);
+  sine = std::move(s);
+}
+
 Real log(const Real& x) {
   if (x.body_->exact && mpq_cmp_si(x.body_->rational, 1, 1) == 0) return Real();
   if (x.sign() <= 0) throw std::domain_error("log of a number that is not positive");

@@ -73,6 +73,9 @@ class Real {
   /// x^(p/q), x > 0, q > 0; recognised as rational when x is a perfect q'-th power (q' = q reduced by gcd).
   friend Real pow(const Real& x, std::int64_t p, std::int64_t q);
 
+  /// cos and sin of x at once, at half the price: x's middle, widened by x's radius (both are 1-Lipschitz).
+  friend void cos_sin(const Real& x, Real& cosine, Real& sine);
+
   [[nodiscard]] bool is_exact() const;  ///< rational and known
   [[nodiscard]] bool is_infinite() const;
   [[nodiscard]] int sign() const;       ///< -1, 0, 1; throws Undecided

@@ -34,10 +34,10 @@ RotationRows::RotationRows(Positions positions, const std::vector<Real>& frequen
   amplitude_bound_ = std::abs(amplitude_.hi) * (1 + 0x1p-50);
   carried_ = std::all_of(frequencies.begin(), frequencies.end(), [](const Real& f) { return std::abs(f.to_double()) <= 0x1p32; });
   if (!positions_.is_range() || !carried_) return;
-  step_ = std::make_unique<PhasorTable>(scaled(frequencies, positions_.step()), 0);
+  if (positions_.step() != 1) step_ = std::make_unique<PhasorTable>(scaled(frequencies, positions_.step()), 0);
   const std::int64_t rows = std::min(group_rows, positions_.size());
   if (rows == 0) return;
-  const Phasor* fine = step_->level(0);
+  const Phasor* fine = per_row().level(0);
   const std::size_t count = static_cast<std::size_t>(rows) * n_;
   fine_cos_.resize(count);
   fine_sin_.resize(count);
@@ -90,13 +90,34 @@ bool RotationRows::Cursor::row(std::int64_t r, double* cos, double* sin) {
   return true;
 }
 
+bool RotationRows::Cursor::rows_f32(std::int64_t r, std::int64_t rows, bool sine, float* out, std::size_t stride,
+                                    std::vector<std::uint32_t>& undecided) {
+  if (!rows_.positions_.is_range()) return false;
+  const simd::Kernels& kernels = simd::kernels();
+  const auto kernel = sine ? kernels.rotate_sin_f32 : kernels.rotate_cos_f32;
+  for (std::int64_t done = 0; done < rows;) {
+    if (!anchor_for(r + done)) return false;
+    const std::int64_t within = (r + done) % group_rows;
+    const std::int64_t run = std::min(rows - done, group_rows - within);
+    const std::size_t at = static_cast<std::size_t>(within) * rows_.n_, before = undecided.size();
+    const std::size_t base = static_cast<std::size_t>(done) * stride;
+    undecided.resize(before + static_cast<std::size_t>(run) * rows_.n_);
+    const std::size_t left = kernel(anchor_cos_.data(), anchor_sin_.data(), rows_.fine_cos_.data() + at, rows_.fine_sin_.data() + at,
+                                    rows_.n_, static_cast<std::size_t>(run), rows_.bound().absolute, out + base, stride, undecided.data() + before);
+    undecided.resize(before + left);
+    for (std::size_t u = before; u < undecided.size(); ++u) undecided[u] += static_cast<std::uint32_t>(base);
+    done += run;
+  }
+  return true;
+}
+
 bool RotationRows::Cursor::row2(std::int64_t r, Phasor* out) {
   if (!anchor_for(r)) return false;
   if (!rows_.positions_.is_range()) {
     std::copy(anchor_.begin(), anchor_.end(), out);
     return true;
   }
-  const Phasor* fine = rows_.step_->level(0) + static_cast<std::size_t>(r % group_rows) * rows_.n_;
+  const Phasor* fine = rows_.per_row().level(0) + static_cast<std::size_t>(r % group_rows) * rows_.n_;
   for (std::size_t i = 0; i < rows_.n_; ++i) out[i] = anchor_[i] * fine[i];
   return true;
 }

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "numeric/phasor.hpp"
-#include "numeric/real.hpp"
+#include "phasor.hpp"
+#include "real.hpp"
 #include "posenc/positions.hpp"
 #include "posenc/tensor.hpp"
 
@@ -31,6 +31,9 @@ class RotationRows {
     /// 2^-64, or some frequency is above 2^32, beyond what the tables' precision carries).
     bool row(std::int64_t r, double* cos, double* sin);
     bool row2(std::int64_t r, Phasor* out);
+    /// Rows [r, r + rows) of cos or sin, rounded to f32 as they are made, `stride` floats apart. Values whose rounding
+    /// bound() leaves open are appended to `undecided` by their place in out. False: no such path (not a range).
+    bool rows_f32(std::int64_t r, std::int64_t rows, bool sine, float* out, std::size_t stride, std::vector<std::uint32_t>& undecided);
     [[nodiscard]] std::size_t pairs() const { return anchor_.size(); }
 
    private:
@@ -46,6 +49,7 @@ class RotationRows {
 
  private:
   friend class Cursor;
+  [[nodiscard]] const PhasorTable& per_row() const { return step_ ? *step_ : unit_; }
   static constexpr std::int64_t group_rows = PhasorTable::radix;
 
   const std::uint64_t number_;
@@ -55,7 +59,7 @@ class RotationRows {
   double amplitude_bound_;
   TwoDouble amplitude_;
   PhasorTable unit_;                    ///< per position, with fractions
-  std::unique_ptr<PhasorTable> step_;   ///< per row of a range
+  std::unique_ptr<PhasorTable> step_;   ///< per row of a range whose step is not 1
   std::vector<double> fine_cos_, fine_sin_;  ///< [row in group][frequency]
 };
 

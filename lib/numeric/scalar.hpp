@@ -9,8 +9,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "numeric/real.hpp"
-#include "numeric/round.hpp"
+#include "real.hpp"
+#include "round.hpp"
 
 namespace posenc::num {
 

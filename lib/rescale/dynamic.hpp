@@ -1,6 +1,6 @@
 // dynamic: NTK-aware scaling by the length in use.
 #pragma once
-#include "rescale/ntk.hpp"
+#include "ntk.hpp"
 
 namespace posenc {
 namespace rescale {

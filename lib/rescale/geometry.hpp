@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "numeric/scalar.hpp"
+#include "../numeric/scalar.hpp"
 #include "posenc/field.hpp"
 
 namespace posenc {

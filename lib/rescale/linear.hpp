@@ -1,6 +1,6 @@
 // linear: position interpolation.
 #pragma once
-#include "rescale/geometry.hpp"
+#include "geometry.hpp"
 
 namespace posenc::rescale {
 

@@ -1,7 +1,7 @@
 // llama3: three bands by wavelength.
 #pragma once
 #include "posenc/error.hpp"
-#include "rescale/geometry.hpp"
+#include "geometry.hpp"
 
 namespace posenc::rescale {
 

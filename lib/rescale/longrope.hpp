@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "posenc/error.hpp"
-#include "rescale/geometry.hpp"
+#include "geometry.hpp"
 
 namespace posenc::rescale {
 

@@ -1,6 +1,6 @@
 // default: the frequencies as they are.
 #pragma once
-#include "rescale/geometry.hpp"
+#include "geometry.hpp"
 
 namespace posenc::rescale {
 

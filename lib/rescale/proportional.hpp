@@ -1,7 +1,7 @@
 // proportional: partial rotation whose exponents run over the whole head.
 #pragma once
 #include "posenc/error.hpp"
-#include "rescale/geometry.hpp"
+#include "geometry.hpp"
 
 namespace posenc::rescale {
 

@@ -3,14 +3,14 @@
 #include <variant>
 
 // One include per line of list.inc; an entry without its file does not compile.
-#include "rescale/dynamic.hpp"
-#include "rescale/linear.hpp"
-#include "rescale/llama3.hpp"
-#include "rescale/longrope.hpp"
-#include "rescale/ntk.hpp"
-#include "rescale/plain.hpp"
-#include "rescale/proportional.hpp"
-#include "rescale/yarn.hpp"
+#include "dynamic.hpp"
+#include "linear.hpp"
+#include "llama3.hpp"
+#include "longrope.hpp"
+#include "ntk.hpp"
+#include "plain.hpp"
+#include "proportional.hpp"
+#include "yarn.hpp"
 
 namespace posenc {
 
@@ -21,7 +21,7 @@ using VariantOfRest = std::variant<Rest...>;  // the list's entries each bring a
 
 using Rule = detail::VariantOfRest<void
 #define POSENC_RULE(function, Type) , rescale::Type
-#include "rescale/list.inc"
+#include "list.inc"
 #undef POSENC_RULE
                                    >;
 

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "posenc/error.hpp"
-#include "rescale/geometry.hpp"
+#include "geometry.hpp"
 
 namespace posenc {
 namespace rescale {

@@ -136,12 +136,39 @@ std::size_t round_two(const double* hi, const double* lo, std::size_t n, double 
   return count;
 }
 
+template <bool sine>
+POSENC_INLINE double turned(const double* ac, const double* as, const double* fc, const double* fs, std::size_t i) {
+  return sine ? as[i] * fc[i] + ac[i] * fs[i] : ac[i] * fc[i] - as[i] * fs[i];
+}
+
+template <bool sine>
+std::size_t rotate_f32(const double* ac, const double* as, const double* fc, const double* fs, std::size_t n, std::size_t rows,
+                       double absolute, float* out, std::size_t stride, std::uint32_t* undecided) {
+  std::size_t count = 0;
+  for (std::size_t r = 0; r < rows; ++r, fc += n, fs += n) {
+    float* to = out + r * stride;
+    std::uint32_t differs = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double v = turned<sine>(ac, as, fc, fs, i);
+      const auto low = static_cast<float>(v - absolute), high = static_cast<float>(v + absolute);
+      to[i] = low;
+      differs |= low != high ? 1u : 0u;
+    }
+    if (differs == 0) continue;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double v = turned<sine>(ac, as, fc, fs, i);
+      if (static_cast<float>(v - absolute) != static_cast<float>(v + absolute)) undecided[count++] = static_cast<std::uint32_t>(r * stride + i);
+    }
+  }
+  return count;
+}
+
 }  // namespace
 
 extern const Kernels POSENC_JOIN(kernels_, POSENC_ISA);
 const Kernels POSENC_JOIN(kernels_, POSENC_ISA) = {
-    POSENC_TEXT(POSENC_ISA), rotate<false>,    rotate<true>, round_to<ToF32>,
-    round_to<ToF16>,         round_to<ToBf16>, round_two,
+    POSENC_TEXT(POSENC_ISA), rotate<false>,   rotate<true>,     rotate_f32<false>, rotate_f32<true>,
+    round_to<ToF32>,         round_to<ToF16>, round_to<ToBf16>, round_two,
 };
 
 }  // namespace posenc::simd

@@ -16,6 +16,8 @@ namespace {
 
 // Doubles worked on at a time: 16 KiB, so that what fill writes is still in the nearest cache when it is rounded.
 constexpr std::int64_t piece = 2048;
+// Values of one call that fills and rounds in one pass; its places are 32-bit numbers.
+constexpr std::int64_t one_pass = std::int64_t{1} << 30;
 
 using Round = std::size_t (*)(const double*, std::size_t, double, double, void*, std::uint32_t*);
 
@@ -75,7 +77,13 @@ void BlockSource::produce(const PlannedTensor& tensor, std::int64_t first, std::
   const std::int64_t columns = tensor.source.columns();
   while (count > 0) {
     const std::int64_t row = first / columns, col = first % columns;
-    Extent e;
+    Extent e{row, std::min(count / columns, one_pass / std::max<std::int64_t>(columns, 1)), 0, columns};
+    if (col == 0 && e.rows > 0 && one_pass_done(tensor, e, out)) {
+      first += e.elements();
+      count -= e.elements();
+      out += e.elements() * size;
+      continue;
+    }
     if (col == 0 && columns <= piece && count >= columns)
       e = {row, std::min(count / columns, std::max<std::int64_t>(1, piece / columns)), 0, columns};
     else
@@ -96,6 +104,24 @@ void BlockSource::extent(const PlannedTensor& tensor, const Extent& e, std::byte
     imitated(tensor, e, out);
 }
 
+bool BlockSource::one_pass_done(const PlannedTensor& tensor, const Extent& e, std::byte* out) {
+  if (tensor.source.kind == Kind::integer || evaluators_.arithmetic() != Arithmetic::exact) return false;
+  undecided_.clear();
+  if (!evaluators_.of(tensor).rounded(tensor.tensor, e, tensor.stored.dtype, out, undecided_)) return false;
+  for (const std::uint32_t flat : undecided_) settle_one(tensor, e, flat, out);
+  return true;
+}
+
+void BlockSource::settle_one(const PlannedTensor& tensor, const Extent& e, std::int64_t flat, std::byte* out) {
+  index_.resize(tensor.source.axes.size());
+  if (!index_.empty()) {
+    tensor.source.row_index(e.row + flat / e.cols, index_);
+    index_.back() = e.col + flat % e.cols;
+  }
+  const DType dtype = tensor.stored.dtype;
+  put_value(dtype, evaluators_.of(tensor).truth(tensor.tensor, index_, dtype), out + flat * static_cast<std::int64_t>(size_of(dtype)));
+}
+
 void BlockSource::exact(const PlannedTensor& tensor, const Extent& e, std::byte* out) {
   const Evaluator& evaluator = evaluators_.of(tensor);
   const DType dtype = tensor.stored.dtype;
@@ -113,7 +139,6 @@ void BlockSource::exact(const PlannedTensor& tensor, const Extent& e, std::byte*
 
   const simd::Kernels& kernels = simd::kernels();
   const Round round = round_kernel(kernels, dtype);
-  index_.resize(tensor.source.axes.size());
   // Rounds `n` values from flat offset `at` under one bound, then settles the undecided ones.
   const auto settle = [&](std::int64_t at, std::int64_t n, ErrorBound bound) {
     void* target = out + at * size;
@@ -121,14 +146,7 @@ void BlockSource::exact(const PlannedTensor& tensor, const Extent& e, std::byte*
     const std::size_t left =
         block.lo ? kernels.round_f64(block.hi + at, block.lo + at, length, bound.absolute, bound.relative, target, undecided_.data())
                  : round(block.hi + at, length, bound.absolute, bound.relative, target, undecided_.data());
-    for (std::size_t u = 0; u < left; ++u) {
-      const std::int64_t flat = at + undecided_[u];
-      if (!index_.empty()) {
-        tensor.source.row_index(e.row + flat / e.cols, index_);
-        index_.back() = e.col + flat % e.cols;
-      }
-      put_value(dtype, evaluator.truth(tensor.tensor, index_, dtype), out + flat * size);
-    }
+    for (std::size_t u = 0; u < left; ++u) settle_one(tensor, e, at + undecided_[u], out);
   };
   if (block.column_weight == nullptr) {
     for (std::int64_t r = 0; r < e.rows;) {  // rows that share a bound go together

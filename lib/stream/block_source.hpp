@@ -29,6 +29,8 @@ class BlockSource {
 
  private:
   void extent(const PlannedTensor& tensor, const Extent& extent, std::byte* out);
+  bool one_pass_done(const PlannedTensor& tensor, const Extent& extent, std::byte* out);
+  void settle_one(const PlannedTensor& tensor, const Extent& extent, std::int64_t flat, std::byte* out);
   void exact(const PlannedTensor& tensor, const Extent& extent, std::byte* out);
   void imitated(const PlannedTensor& tensor, const Extent& extent, std::byte* out);
   void integers(const PlannedTensor& tensor, const Extent& extent, std::byte* out);

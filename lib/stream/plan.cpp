@@ -73,7 +73,7 @@ std::vector<PlannedTensor> plan(const Spec& spec, ComplexForm complex_form) {
   }
   for (const std::string& wanted : spec.only)
     if (!used.contains(wanted))
-      fail_usage(fmt::format("there is no tensor '{}' here; there {} {}{}", wanted, all.size() == 1 ? "is" : "are", one_of(all), did_you_mean(wanted, all)));
+      fail_usage(fmt::format("there is no tensor {} here; there {} {}{}", quoted_word(wanted), all.size() == 1 ? "is" : "are", one_of(all), did_you_mean(wanted, all)));
   std::set<std::string> names;
   for (const PlannedTensor& planned : out) {
     (void)planned.stored.bytes();  // refuses sizes beyond 63 bits

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -58,7 +59,11 @@ void for_each_block(std::span<const Work> work, const PipelineOptions& options,
   const auto threads = static_cast<std::size_t>(
       std::clamp<std::int64_t>(blocks, 1, static_cast<std::int64_t>(worker_count(options))));
   std::vector<std::thread> pool;
-  for (std::size_t i = 1; i < threads; ++i) pool.emplace_back(worker, i);
+  for (std::size_t i = 1; i < threads; ++i) try {
+      pool.emplace_back(worker, i);
+    } catch (const std::system_error&) {
+      break;  // no more threads to be had: those that run do all the work
+    }
   worker(0);
   for (std::thread& t : pool) t.join();
   if (failure) std::rethrow_exception(failure);

@@ -8,6 +8,7 @@
 
 #include "encodings/memory_file.hpp"
 #include "encodings/mpfr_reference.hpp"
+#include "posenc/array.hpp"
 #include "posenc/spec.hpp"
 
 namespace testing_support {

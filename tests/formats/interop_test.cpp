@@ -7,7 +7,7 @@
 #include "support.hpp"
 
 #ifndef POSENC_PYTHON
-#define POSENC_PYTHON "/usr/bin/python3"
+#define POSENC_PYTHON "python3"
 #endif
 
 using namespace posenc;

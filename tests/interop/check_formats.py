@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """Loads files that posenc wrote with NumPy, h5py and a reader of safetensors made from its specification, and compares
 every value with the raw bytes that were given to the writer.
 

@@ -32,6 +32,9 @@ class Evaluator {
   virtual ~Evaluator() = default;
   /// Fast values with a rigorous bound per row (see Block).
   virtual void fill(std::size_t tensor, Block& block) const = 0;
+  /// fill and rounding in one pass, for encodings with a kernel of their own for it: whole rows of `extent` in `dtype` to
+  /// `out`; the places of values that its bound leaves undecided are appended to `undecided`. False: there is none here.
+  virtual bool rounded(std::size_t tensor, const Extent& extent, DType dtype, void* out, std::vector<std::uint32_t>& undecided) const = 0;
   /// The correctly rounded value in `dtype`.
   [[nodiscard]] virtual double truth(std::size_t tensor, std::span<const std::int64_t> index, DType dtype) const = 0;
   /// The value that an imitated arithmetic gives, before the final cast to the dtype.

@@ -25,7 +25,7 @@ E parse_enum(std::string_view text, std::string_view what) {
     if (entry.name == text) return entry.value;
     names.emplace_back(entry.name);
   }
-  fail_usage(std::string(what) + " wants " + one_of(names) + ", got '" + std::string(text) + "'" + did_you_mean(text, names));
+  fail_usage(std::string(what) + " wants " + one_of(names) + ", got " + quoted_word(text) + did_you_mean(text, names));
 }
 
 }  // namespace posenc

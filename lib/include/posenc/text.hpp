@@ -25,6 +25,9 @@ std::string print(double value);
 std::string print(bool value);
 std::string print(std::span<const double> values);
 
+/// A word from outside as it may stand in a message: in quotes, cut to 60 characters.
+std::string quoted_word(std::string_view word);
+
 /// The candidate nearest to `word` by edit distance, when near enough to be a slip of the finger.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 /// "; did you mean X?" or nothing.
