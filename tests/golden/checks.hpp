@@ -1,6 +1,5 @@
 // One comparison: a command line, and the golden output that it must reproduce.
 #pragma once
-#include <limits>
 #include <numeric>
 
 #include "golden.hpp"
@@ -14,7 +13,8 @@ struct Check {
   Rule rule;
   std::string remark{};                      ///< why the command is not the obvious one, or what is made of its values
   std::function<Values(Values)> derive{};    ///< what the golden output holds, made of the command's values
-  std::size_t first = 0, count = std::numeric_limits<std::size_t>::max();  ///< part of the output, row-major
+  std::size_t first = 0, count = all_values;  ///< part of the output, row-major
+  std::size_t from = 0, taken = all_values;   ///< part of the command's tensor, row-major
 };
 using Checks = std::vector<Check>;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "numeric/round.hpp"
+#include "posenc/array.hpp"
 #include "posenc/config.hpp"
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
@@ -45,14 +47,15 @@ inline Values doubles(posenc::DType dtype, const std::vector<std::byte>& bytes) 
   return out;
 }
 
-/// The array of an NPY file, row-major; a complex element is two values (re, im).
-inline Values load(const std::string& path) {
+/// The array of an NPY file, row-major; a complex element is two values (re, im) of which the shape knows nothing.
+inline posenc::Array load_array(const std::string& path) {
   const auto reader = posenc::formats::open(path);
   const posenc::StoredTensor& tensor = reader->tensors().at(0);
   std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.bytes()));
   reader->read(0, 0, bytes);
-  return doubles(tensor.dtype, bytes);
+  return {tensor.shape, doubles(tensor.dtype, bytes)};
 }
+inline Values load(const std::string& path) { return load_array(path).values; }
 
 /// One entry of a manifest.
 struct Case {
@@ -143,13 +146,18 @@ struct Command {
   }
 };
 
-/// A setting that names a file stands for its numbers, as on the command line.
-inline Settings resolved(const Settings& settings) {
+/// A setting that names a file stands for its numbers, as on the command line: an array, positions or a list, as the field is.
+inline Settings resolved(const posenc::Encoding& encoding, const Settings& settings) {
   Settings out = settings;
+  const auto fields = encoding.all_fields();
   for (auto& [field, value] : out) {
     if (!value.ends_with(".npy")) continue;
-    const Values numbers = load(folder + value);
-    value = field == "positions" ? posenc::Positions::list(numbers).text() : posenc::print(std::span<const double>(numbers));
+    const posenc::Array array = load_array(folder + value);
+    const auto known = std::ranges::find(fields, field, &posenc::FieldView::name);
+    const std::string type = known == fields.end() ? "" : known->type;
+    value = type == "array"       ? array.text()
+            : type == "positions" ? posenc::Positions::list(array.values).text()
+                                  : posenc::print(std::span<const double>(array.values));
   }
   return out;
 }
@@ -169,7 +177,7 @@ inline posenc::Table table_of(const posenc::Reading& reading, const Settings& mo
 
 inline posenc::Spec spec_of(const Command& command) {
   posenc::Spec spec;
-  const Settings settings = resolved(command.settings);
+  const Settings settings = resolved(*posenc::make_encoding(command.encoding), command.settings);
   if (command.config.empty()) {
     auto encoding = posenc::make_encoding(command.encoding);
     posenc::apply(*encoding, settings);
@@ -186,22 +194,30 @@ inline posenc::Spec spec_of(const Command& command) {
   return spec;
 }
 
-/// All values of a tensor of a spec, stored as its dtype.
-inline Values produced(const posenc::Spec& spec, std::size_t number = 0) {
+constexpr std::size_t all_values = std::numeric_limits<std::size_t>::max();
+
+/// Values [first, first + count) of a tensor of a spec, stored as its dtype; by default all of them.
+inline Values produced(const posenc::Spec& spec, std::size_t number = 0, std::size_t first = 0, std::size_t count = all_values) {
   const auto tensors = posenc::plan(spec, posenc::ComplexForm::pair);
   const posenc::Evaluators evaluators(spec);
   posenc::BlockSource source(evaluators);
   const posenc::StoredTensor& stored = tensors.at(number).stored;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(stored.bytes()));
-  source.produce(tensors[number], 0, stored.values(), bytes.data());
+  const auto size = static_cast<std::size_t>(stored.values());
+  REQUIRE_MESSAGE((first <= size && (count == all_values || count <= size - first)), stored.name, " has ", size, " values");
+  count = std::min(count, size - first);
+  std::vector<std::byte> bytes(count * posenc::size_of(stored.dtype));
+  source.produce(tensors[number], static_cast<std::int64_t>(first), static_cast<std::int64_t>(count), bytes.data());
   return doubles(stored.dtype, bytes);
 }
 
-/// What the command writes; it must be one tensor.
-inline Values produced(const Command& command) {
-  const posenc::Spec spec = spec_of(command);
+/// The spec of a command that writes one tensor.
+inline posenc::Spec one_tensor(const Command& command) {
+  posenc::Spec spec = spec_of(command);
   REQUIRE_MESSAGE(posenc::plan(spec, posenc::ComplexForm::pair).size() == 1, command.text());
-  return produced(spec);
+  return spec;
 }
+
+/// What the command writes; it must be one tensor.
+inline Values produced(const Command& command) { return produced(one_tensor(command)); }
 
 }  // namespace golden
