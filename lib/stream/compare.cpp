@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "numeric/decide.hpp"
 #include "numeric/round.hpp"
@@ -185,9 +186,15 @@ class StoredTable final : public Stored {
       for (std::int64_t c = 0; c < count; ++c)
         out[static_cast<std::size_t>(p.part < 0 ? c : p.part)] = stored_value(p.stored.dtype, bytes_.data() + static_cast<std::size_t>(c) * size);
     }
-    if (out.empty()) return std::nullopt;
+    if (out.empty()) {
+      missed_ = true;
+      return std::nullopt;
+    }
     return out;
   }
+
+  /// Whether a row was asked for that is not there, since the last time.
+  bool take_missed() const { return std::exchange(missed_, false); }
 
   double unit_roundoff(std::size_t tensor) const override {
     for (const PlannedTensor& p : tensors_)
@@ -202,6 +209,7 @@ class StoredTable final : public Stored {
   std::span<const std::size_t> sources_;
   std::size_t table_;
   mutable std::vector<std::byte> bytes_;
+  mutable bool missed_ = false;
 };
 
 }  // namespace
@@ -213,8 +221,11 @@ std::vector<LawVerdict> check_laws(const Spec& spec, const Reader& reader, std::
   if (spec.arithmetic != Arithmetic::exact) return verdicts;
   for (std::size_t t = 0; t < spec.tables.size(); ++t) {
     const StoredTable stored(reader, tensors, sources, t);
-    for (const Law& law : spec.tables[t].encoding->laws())
-      verdicts.push_back({spec.tables[t].name, law.name, law.text, law.source, law.check(stored)});
+    for (const Law& law : spec.tables[t].encoding->laws()) {
+      LawVerdict verdict{spec.tables[t].name, law.name, law.text, law.source, law.check(stored)};
+      verdict.checked = !stored.take_missed();
+      verdicts.push_back(std::move(verdict));
+    }
   }
   return verdicts;
 }

@@ -168,6 +168,16 @@ TEST_CASE("a checksum that is wrong over values that are right") {
   }
 }
 
+TEST_CASE("a law that needs a tensor that is not there is said to be skipped, not to hold") {
+  const Scratch scratch;
+  const Setup here{.folder = scratch.path()};
+  REQUIRE(run({"generate", "rope", "--positions", "8", "--tensor", "cos", "-o", "x.npz"}, here).status == 0);
+  const Outcome outcome = run({"verify", "x.npz"}, here);
+  CHECK(outcome.status == 0);
+  CHECK(mentions(outcome.out, "skipped  law norm"));
+  CHECK_FALSE(mentions(outcome.out, "holds    law norm"));
+}
+
 TEST_CASE("a file without a spec says how to give one") {
   const Scratch scratch;
   const Setup here{.folder = scratch.path()};

@@ -48,6 +48,7 @@ TensorVerdict compare_stored(const Reader& a, std::size_t tensor_a, const Reader
 struct LawVerdict {
   std::string table, name, text, source;
   std::optional<std::string> failure;
+  bool checked = true;  ///< false: it needs a tensor that is not in the file
 };
 /// Checks the laws of every table on the stored values.
 std::vector<LawVerdict> check_laws(const Spec& spec, const Reader& reader, std::span<const PlannedTensor> tensors,
