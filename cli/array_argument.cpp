@@ -1,6 +1,7 @@
 #include "array_argument.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "posenc/array.hpp"
 #include "posenc/error.hpp"
@@ -53,7 +54,12 @@ std::string array_text(const std::string& text, const std::string& field, const 
     tensor = path.substr(hash + 1);
     path.resize(hash);
   }
-  if (!marked && !names_a_file(path)) return text;
+  if (!marked && !names_a_file(path)) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && path.find_first_not_of("0123456789") != std::string::npos)
+      fail_usage(fmt::format("{}: {} is a file, but not called like one that posenc reads arrays from; say @{} to read it all the same", field, path, path));
+    return text;
+  }
   const Array array = load(path, tensor, field);
   if (type == "array") return array.text();
   if (array.shape.size() != 1)

@@ -1,5 +1,6 @@
 // posenc generate: spec -> plan -> files.
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <cstdio>
@@ -79,6 +80,7 @@ std::vector<Output> outputs_of(const Options& o, const Spec& spec, const formats
     Output out{o.output, std::move(tensors), {}};
     for (const PlannedTensor& t : out.tensors) out.plan.tensors.push_back(t.stored);
     out.plan.metadata = provenance(spec);
+    if (!format.many_tensors) out.plan.metadata[std::string(tensor_key)] = out.tensors[0].stored.name;
     outputs.push_back(std::move(out));
   } else {
     if (o.output == "-")
@@ -89,6 +91,7 @@ std::vector<Output> outputs_of(const Options& o, const Spec& spec, const formats
       Output out{path_for(o.output, t.stored.name), {t}, {}};
       out.plan.tensors = {t.stored};
       out.plan.metadata = provenance(own);
+      out.plan.metadata[std::string(tensor_key)] = t.stored.name;
       outputs.push_back(std::move(out));
     }
   }
@@ -130,8 +133,11 @@ int run(const Options& o, const Common& common) {
   if (!found) fail_usage("generate wants an encoding, --config or --spec (see posenc generate --help)");
   const Spec& spec = *found;
   if (!common.quiet)
-    for (const std::string& remark : remarks) fmt::print(stderr, "{}\n", remark);
+    for (const std::string& remark : remarks) say(remark);
   if (o.print_spec) {
+    if (o.stack || !o.spec.complex_form.empty())
+      fail_usage("a spec does not carry --stack or --complex, which are about the file; leave them out beside --print-spec");
+    (void)plan(spec, ComplexForm::pair);  // what cannot be generated is no spec to save
     fmt::print("{}\n", spec.json(2));
     return 0;
   }
@@ -169,7 +175,9 @@ int run(const Options& o, const Common& common) {
   for (const auto& writer : writers) writer->finish();
   progress.clear();
 
-  if (o.output == "-") return 0;
+  // What goes to standard output, a FIFO or a device is the values and nothing else.
+  struct stat status {};
+  if (o.output == "-" || (outputs.size() == 1 && ::stat(o.output.c_str(), &status) == 0 && !S_ISREG(status.st_mode))) return 0;
   std::vector<FileReport> reports;
   for (const Output& out : outputs) reports.push_back({out.path, std::string(format.name), out.plan.tensors});
   report_written(reports, common.json, common.quiet);

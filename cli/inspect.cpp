@@ -89,6 +89,8 @@ Json spec_file(const std::string& path, bool json) {
 
 // A JSON text is a spec when it says so, else a config.
 bool starts_like_json(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return false;  // opening a FIFO would wait for a writer
   std::FILE* f = std::fopen(path.c_str(), "rb");
   if (f == nullptr) fail_system(fmt::format("{} cannot be opened", path), errno);
   int c = std::fgetc(f);
@@ -115,7 +117,7 @@ int run(const Options& o, const Common& common) {
     out = array_file(path, common.json);
   else
     out = is_spec(path) ? spec_file(path, common.json) : config_file(path, common.json);
-  if (common.json) fmt::print("{}\n", out.dump(2));
+  if (common.json) fmt::print("{}\n", json_text(out));
   return 0;
 }
 

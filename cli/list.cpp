@@ -106,7 +106,7 @@ void list_encoding(const Encoding& encoding, bool json) {
   if (json) {
     Json list = Json::array();
     for (const FieldView& f : fields) list.push_back(field_json(f));
-    fmt::print("{}\n", Json{{"encoding", encoding.name()}, {"summary", encoding.summary()}, {"source", encoding.source()}, {"parameters", std::move(list)}}.dump(2));
+    fmt::print("{}\n", json_text(Json{{"encoding", encoding.name()}, {"summary", encoding.summary()}, {"source", encoding.source()}, {"parameters", std::move(list)}}));
     return;
   }
   fmt::print("{}: {}\nsource: {}\n", encoding.name(), encoding.summary(), encoding.source());
@@ -133,7 +133,7 @@ int run(const Options& o, const Common& common) {
     all[topic.name] = std::move(rows);
   }
   if (!all.empty()) {
-    if (common.json) fmt::print("{}\n", all.dump(2));
+    if (common.json) fmt::print("{}\n", json_text(all));
     return 0;
   }
   for (const EncodingEntry& entry : encodings()) {

@@ -1,8 +1,10 @@
 // posenc: the command line. Words are split here, values are parsed by the library; every failure becomes one line on
 // stderr and the exit status of posenc/error.hpp.
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -29,9 +31,16 @@ constexpr const char* statuses =
 int report(const std::string& message, int status) {
   std::string line = message;
   for (char& c : line)
-    if (c == '\n' || c == '\r') c = ' ';
-  fmt::print(stderr, "posenc: {}\n", line);
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  (void)std::fputs(("posenc: " + line + "\n").c_str(), stderr);  // the status says it too when nobody listens
   return status;
+}
+
+// A closed standard stream would give its number to the next file that is opened, and messages would land in it. Opened the
+// wrong way round, reads and writes fail as they would have.
+void occupy_standard_streams() {
+  for (int fd = 0; fd <= 2; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
 // The words that can follow: subcommands of the deepest command given, and its options.
@@ -95,6 +104,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   using posenc::cli::report;
   constexpr const char* unwritable = "standard output cannot be written";
+  posenc::cli::occupy_standard_streams();
   try {
     posenc::formats::install_signal_cleanup();
     const int status = posenc::cli::run(argc, argv);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "posenc/error.hpp"
@@ -54,6 +55,12 @@ std::string form_text(const StoredTensor& tensor) {
 
 std::string index_text(const std::vector<std::int64_t>& index) { return fmt::format("{}", fmt::join(index, ",")); }
 
+std::string json_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
+
+void say(const std::string& line) {
+  (void)std::fputs((line + "\n").c_str(), stderr);
+}
+
 namespace {
 
 Json tensor_json(const StoredTensor& t) {
@@ -81,7 +88,7 @@ void report_written(const std::vector<FileReport>& files, bool json, bool quiet)
       for (const StoredTensor& t : f.tensors) tensors.push_back(tensor_json(t));
       list.push_back({{"file", f.path}, {"format", f.format}, {"tensors", std::move(tensors)}});
     }
-    fmt::print("{}\n", Json{{"written", std::move(list)}}.dump(2));
+    fmt::print("{}\n", json_text(Json{{"written", std::move(list)}}));
     return;
   }
   if (quiet) return;
@@ -111,9 +118,8 @@ void report_verify(const VerifyReport& r, bool json, bool quiet) {
       for (const Mismatch& m : t.first) first.push_back({{"index", m.index}, {"got", value_json(m.got)}, {"want", value_json(m.want)}});
       tensors.push_back({{"name", t.name}, {"compared", t.compared}, {"wrong", t.wrong}, {"worst_ulp", value_json(t.worst_ulp)}, {"first", std::move(first)}});
     }
-    fmt::print("{}\n", Json{{"file", r.file}, {"format", r.format}, {"against", r.against}, {"holds", r.holds()}, {"problems", r.problems},
-                            {"laws", std::move(laws)}, {"tensors", std::move(tensors)}}
-                           .dump(2));
+    fmt::print("{}\n", json_text(Json{{"file", r.file}, {"format", r.format}, {"against", r.against}, {"holds", r.holds()}, {"problems", r.problems},
+                            {"laws", std::move(laws)}, {"tensors", std::move(tensors)}}));
     return;
   }
   if (quiet && r.holds()) return;

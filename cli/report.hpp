@@ -1,5 +1,6 @@
 // Reports on stdout: text for people, or JSON with a stable shape (README, "JSON reports").
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,11 @@ struct FileReport {
   std::string path, format;
   std::vector<StoredTensor> tensors;
 };
+/// JSON as text; bytes that are not UTF-8 (file names, names inside files) become replacement characters.
+std::string json_text(const nlohmann::ordered_json& json);
+/// A remark on stderr; nobody there to hear it is no failure.
+void say(const std::string& line);
+
 void report_written(const std::vector<FileReport>& files, bool json, bool quiet);
 
 struct VerifyReport {

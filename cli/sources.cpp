@@ -31,6 +31,14 @@ void describe(const Reading& reading, const std::string& path, std::vector<std::
   for (const std::string& note : reading.notes) remarks.push_back(fmt::format("{}: {}{}", path, who, note));
 }
 
+// Some readings are for reports only: their settings are no parameters of the encoding of that name.
+bool takes_all(const Encoding& encoding, const std::vector<Setting>& settings) {
+  const auto fields = encoding.all_fields();
+  return std::all_of(settings.begin(), settings.end(), [&](const Setting& s) {
+    return std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == s.field; });
+  });
+}
+
 // The tables that a config describes and posenc generates.
 Spec spec_of_config(const SpecOptions& options, std::vector<std::string>& remarks) {
   const std::string path = config_path(options.config);
@@ -39,7 +47,8 @@ Spec spec_of_config(const SpecOptions& options, std::vector<std::string>& remark
   Spec spec;
   std::vector<std::string> others;
   for (const Reading& reading : config.readings) {
-    const bool known = std::any_of(encodings().begin(), encodings().end(), [&](const EncodingEntry& e) { return e.name == reading.encoding; });
+    const bool known = std::any_of(encodings().begin(), encodings().end(), [&](const EncodingEntry& e) { return e.name == reading.encoding; }) &&
+                       takes_all(*make_encoding(reading.encoding), reading.settings);
     const bool wanted = options.given.encoding.empty() || options.given.encoding == reading.encoding;
     if (!known || !wanted) {
       others.push_back(fmt::format("{}{}", reading.layer_type.empty() ? "" : reading.layer_type + ": ", reading.encoding));

@@ -13,6 +13,9 @@ namespace posenc::cli {
 /// Metadata key of a stacked file: the tensors' names, in order, separated by spaces.
 inline constexpr std::string_view stack_key = "posenc_stack";
 
+/// Metadata key of a file that holds one array of several: the name it has in the spec, which NPY cannot say.
+inline constexpr std::string_view tensor_key = "posenc_tensor";
+
 /// "full_attention.cos": the name that selects a planned tensor in Spec::only.
 std::string full_name(const Spec& spec, const PlannedTensor& tensor);
 

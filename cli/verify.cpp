@@ -29,6 +29,12 @@ std::unique_ptr<Reader> open_array_file(const std::string& path) {
   return unstacked_reader(std::move(reader), names, path);
 }
 
+// The name of a stored tensor: the file's own, or what posenc noted beside an array that cannot carry one.
+std::string name_in(const Reader& reader, std::size_t i) {
+  const auto noted = reader.metadata().find(std::string(tensor_key));
+  return reader.tensors().size() == 1 && noted != reader.metadata().end() ? noted->second : reader.tensors()[i].name;
+}
+
 bool same_form(const StoredTensor& planned, const StoredTensor& stored) {
   return planned.shape == stored.shape && planned.is_complex == stored.is_complex;
 }
@@ -47,9 +53,10 @@ std::vector<PlannedTensor> plan_like(const Spec& spec, const Reader& reader, std
       throw;
     }
     std::size_t found = 0;
+    const bool single = tensors.size() == 1 && reader.tensors().size() == 1;
     for (const PlannedTensor& p : tensors)
-      for (const StoredTensor& s : reader.tensors())
-        if (p.stored.name == s.name && same_form(p.stored, s)) ++found;
+      for (std::size_t i = 0; i < reader.tensors().size(); ++i)
+        if ((single || p.stored.name == name_in(reader, i)) && same_form(p.stored, reader.tensors()[i])) ++found;
     if (best.empty() || found > most) {
       best = std::move(tensors);
       most = found;
@@ -67,11 +74,14 @@ Matching match(const std::vector<PlannedTensor>& planned, const Reader& reader, 
   const auto& stored = reader.tensors();
   Matching out;
   std::vector<bool> used(stored.size());
-  const bool nameless = stored.size() == 1 && std::none_of(planned.begin(), planned.end(), [&](const PlannedTensor& p) { return p.stored.name == stored[0].name; });
+  const bool nameless = stored.size() == 1 && std::none_of(planned.begin(), planned.end(), [&](const PlannedTensor& p) { return p.stored.name == name_in(reader, 0); });
+  // An array that posenc wrote by itself is one of the spec's; the others are in files of their own.
+  const bool alone = own_spec && !nameless && reader.metadata().contains(std::string(tensor_key));
   for (const PlannedTensor& p : planned) {
+    if (alone && p.stored.name != name_in(reader, 0)) continue;
     std::size_t at = stored.size();
     for (std::size_t i = 0; i < stored.size(); ++i)
-      if (stored[i].name == p.stored.name || (nameless && planned.size() == 1)) at = i;
+      if (name_in(reader, i) == p.stored.name || (nameless && planned.size() == 1)) at = i;
     if (at == stored.size()) {
       if (own_spec || !nameless) report.problems.push_back(fmt::format("tensor {} is not in the file", p.stored.name));
       continue;
@@ -132,6 +142,7 @@ VerifyReport against_file(const Options& o, const Reader& a, const PipelineOptio
   }
   for (std::size_t j = 0; j < used.size(); ++j)
     if (!used[j] && keep(b->tensors()[j].name)) report.problems.push_back(fmt::format("tensor {} is only in {}", b->tensors()[j].name, o.against));
+  if (report.tensors.empty() && report.problems.empty()) report.problems.push_back("there is nothing to compare");
   return report;
 }
 
@@ -163,7 +174,7 @@ int run(const Options& o, const Common& common) {
   const VerifyReport report = o.against.empty() ? against_spec(o, *reader, options, remarks) : against_file(o, *reader, options);
   progress.clear();
   if (!common.quiet)
-    for (const std::string& remark : remarks) fmt::print(stderr, "{}\n", remark);
+    for (const std::string& remark : remarks) say(remark);
   report_verify(report, common.json, common.quiet);
   return report.holds() ? 0 : 1;
 }

@@ -45,7 +45,9 @@ class Builder : public nlohmann::json_sax<Json> {
     const std::string_view before = text_.substr(0, at);
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     const std::size_t start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-    if (at + 1 >= text_.size()) fail_input(fmt::format("{}: is not JSON: the text ends inside a value (line {})", what_, line));
+    const std::string_view said = e.what();
+    if (said.find("unexpected end of input") != std::string_view::npos || said.find("missing closing quote") != std::string_view::npos)
+      fail_input(fmt::format("{}: is not JSON: the text ends inside a value (line {})", what_, line));
     std::string_view reason = e.what();
     if (const std::size_t colon = reason.rfind(": "); colon != std::string_view::npos) reason.remove_prefix(colon + 2);
     fail_input(fmt::format("{}: is not JSON: line {} column {}: {}", what_, line, at - start + 1, reason));

@@ -53,21 +53,21 @@ struct Rope {
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
-    v(Field{.name = "head_dim", .metavar = "N", .help = "width of one head", .unit = "lanes", .range = between(1, 1 << 20),
+    v(Field{.name = "head_dim", .metavar = "N", .help = "width of one head", .unit = "lanes", .range = between(1, 1 << 16),
             .source = "config.head_dim, or hidden_size / num_attention_heads"},
       s.head_dim);
     v(Field{.name = "rotary_dim", .metavar = "N", .help = "lanes that turn, even; absent: head_dim times partial_rotary_factor",
-            .unit = "lanes", .range = between(2, 1 << 20), .source = "GPT-J, MiniMax: rotary_dim"},
+            .unit = "lanes", .range = between(2, 1 << 16), .source = "GPT-J, MiniMax: rotary_dim"},
       s.rotary_dim);
     v(Field{.name = "partial_rotary_factor", .metavar = "X", .help = "share of head_dim that turns; absent: all of it", .unit = "ratio",
             .range = {0, 1, true, false}, .source = "config.partial_rotary_factor; GPT-NeoX: rotary_pct"},
       s.partial_rotary_factor);
     v(Field{.name = "frequency_denominator", .metavar = "N", .help = "d in base^(-2i/d); absent: rotary_dim", .unit = "lanes",
-            .range = between(1, 1 << 20), .source = "arXiv:2104.09864, section 3.2.2; head_dim in p-RoPE"},
+            .range = between(1, 1 << 16), .source = "arXiv:2104.09864, section 3.2.2; head_dim in p-RoPE"},
       s.frequency_denominator);
     v(Field{.name = "pair_stride", .metavar = "N",
             .help = "lanes between the members of a pair; absent: 1 for layouts interleaved and complex, else rotary_dim/2",
-            .unit = "lanes", .range = between(1, 1 << 20), .source = "1: GPT-J, Cohere; rotary_dim/2: Llama, GPT-NeoX; head_dim/2: p-RoPE"},
+            .unit = "lanes", .range = between(1, 1 << 16), .source = "1: GPT-J, Cohere; rotary_dim/2: Llama, GPT-NeoX; head_dim/2: p-RoPE"},
       s.pair_stride);
     v(Field{.name = "base", .metavar = "X", .help = "base of the geometric series of frequencies (rope_theta)", .range = positive,
             .source = "arXiv:2104.09864, section 3.2.2: 10000; config.rope_theta"},

@@ -72,9 +72,9 @@ std::vector<std::int64_t> unravel(std::int64_t flat, const StoredTensor& tensor)
   return index;
 }
 
-// Adds a block's differences to the verdict; `first` is the flat offset of the block.
+// Adds a block's differences to the verdict; `first` is the flat offset of the block. By value, 0 and -0 are equal.
 void judge(TensorVerdict& verdict, std::mutex& mutex, const StoredTensor& form, DType want_dtype, std::int64_t first,
-           std::int64_t count, const std::byte* got, const std::byte* want) {
+           std::int64_t count, const std::byte* got, const std::byte* want, bool by_value) {
   const std::size_t got_size = size_of(form.dtype), want_size = size_of(want_dtype);
   std::int64_t wrong = 0;
   double worst = 0;
@@ -86,7 +86,7 @@ void judge(TensorVerdict& verdict, std::mutex& mutex, const StoredTensor& form, 
       const std::byte* a = got + static_cast<std::size_t>(i) * got_size;
       const std::byte* b = want + static_cast<std::size_t>(i) * want_size;
       const double x = stored_value(form.dtype, a), y = stored_value(want_dtype, b);
-      const bool equal = form.dtype == want_dtype ? std::memcmp(a, b, got_size) == 0 || (x == 0 && y == 0) ||
+      const bool equal = form.dtype == want_dtype ? std::memcmp(a, b, got_size) == 0 || (by_value && x == y) ||
                                                         (std::isnan(x) && std::isnan(y))
                                                   : x == y || (std::isnan(x) && std::isnan(y));
       if (equal) continue;
@@ -137,7 +137,7 @@ std::vector<TensorVerdict> compare(const Spec& spec, const Reader& reader, std::
     s.got.resize(bytes);
     s.source.produce(tensors[t], first, count, s.want.data());
     reader.read(sources[t], first, s.got);
-    judge(verdicts[t], mutex, tensors[t].stored, tensors[t].stored.dtype, first, count, s.got.data(), s.want.data());
+    judge(verdicts[t], mutex, tensors[t].stored, tensors[t].stored.dtype, first, count, s.got.data(), s.want.data(), false);
   });
   return verdicts;
 }
@@ -159,7 +159,7 @@ TensorVerdict compare_stored(const Reader& a, std::size_t tensor_a, const Reader
     want.resize(static_cast<std::size_t>(count * size_b));
     a.read(tensor_a, first, got);
     b.read(tensor_b, first, want);
-    judge(verdict, mutex, form, other.dtype, first, count, got.data(), want.data());
+    judge(verdict, mutex, form, other.dtype, first, count, got.data(), want.data(), true);
   });
   return verdict;
 }
@@ -174,9 +174,11 @@ class StoredTable final : public Stored {
 
   std::optional<std::vector<double>> row(std::size_t tensor, std::int64_t row) const override {
     std::vector<double> out;
+    int parts = 0;  // of a complex tensor that is stored as two
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const PlannedTensor& p = tensors_[i];
       if (p.table != table_ || p.tensor != tensor) continue;
+      parts += p.part < 0 ? 2 : 1;
       const std::int64_t columns = p.source.columns();
       out.resize(static_cast<std::size_t>(columns));
       const std::int64_t count = p.part < 0 ? columns : 1;
@@ -186,7 +188,7 @@ class StoredTable final : public Stored {
       for (std::int64_t c = 0; c < count; ++c)
         out[static_cast<std::size_t>(p.part < 0 ? c : p.part)] = stored_value(p.stored.dtype, bytes_.data() + static_cast<std::size_t>(c) * size);
     }
-    if (out.empty()) {
+    if (parts < 2) {
       missed_ = true;
       return std::nullopt;
     }

@@ -168,6 +168,40 @@ TEST_CASE("a checksum that is wrong over values that are right") {
   }
 }
 
+TEST_CASE("every complex form in every format verifies by itself") {
+  for (const formats::FormatTraits& format : formats::formats())
+    for (const std::string form : {"native", "pair", "split"}) {
+      const Scratch scratch;
+      const Setup here{.folder = scratch.path()};
+      const std::string name = "c" + std::string(format.suffixes[0]);
+      const Outcome made = run({"generate", "rope", "--layout", "complex", "--head-dim", "8", "--positions", "5", "--complex", form, "-o", name}, here);
+      if (form == "native" && !format.complex) {
+        CHECK(made.status == 2);
+        continue;
+      }
+      REQUIRE_MESSAGE(made.status == 0, made.err);
+      int files = 0;
+      for (const auto& entry : fs::directory_iterator(scratch.path())) {
+        const std::string file = entry.path().filename();
+        if (file.ends_with(".json")) continue;
+        ++files;
+        const Outcome outcome = run({"verify", file}, here);
+        CHECK_MESSAGE(outcome.status == 0, file << ": " << outcome.out << outcome.err);
+      }
+      CHECK(files == (form == "split" && !format.many_tensors ? 2 : 1));
+    }
+}
+
+TEST_CASE("a -0 where the spec says 0 is another byte") {
+  const Scratch scratch;
+  const Setup here{.folder = scratch.path()};
+  REQUIRE(run({"generate", "rope", "--head-dim", "8", "--positions", "4", "--tensor", "sin", "-o", "x.npy"}, here).status == 0);
+  std::string bytes = slurp(scratch / "x.npy");
+  bytes[128 + 3] = static_cast<char>(0x80);
+  spill(scratch / "x.npy", bytes);
+  CHECK(run({"verify", "x.npy"}, here).status == 1);
+}
+
 TEST_CASE("a law that needs a tensor that is not there is said to be skipped, not to hold") {
   const Scratch scratch;
   const Setup here{.folder = scratch.path()};
