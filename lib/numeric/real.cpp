@@ -1,5 +1,7 @@
 #include "numeric/real.hpp"
 
+#include "numeric/caches.hpp"
+
 #include <gmp.h>
 #include <mpfi.h>
 #include <mpfr.h>
@@ -62,6 +64,8 @@ struct Real::Body {
     mpfi_set_prec(interval, working_bits);
   }
 };
+
+void free_thread_caches() { mpfr_free_cache(); }
 
 Precision::Precision(int bits) : before_(working_bits) { working_bits = bits; }
 Precision::~Precision() { working_bits = before_; }

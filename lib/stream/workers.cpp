@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "numeric/caches.hpp"
+
 namespace posenc {
 
 std::size_t worker_count(const PipelineOptions& options) {
@@ -60,7 +62,10 @@ void for_each_block(std::span<const Work> work, const PipelineOptions& options,
       std::clamp<std::int64_t>(blocks, 1, static_cast<std::int64_t>(worker_count(options))));
   std::vector<std::thread> pool;
   for (std::size_t i = 1; i < threads; ++i) try {
-      pool.emplace_back(worker, i);
+      pool.emplace_back([&worker, i] {
+        worker(i);
+        num::free_thread_caches();
+      });
     } catch (const std::system_error&) {
       break;  // no more threads to be had: those that run do all the work
     }
