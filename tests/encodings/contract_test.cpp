@@ -270,7 +270,7 @@ TEST_CASE("imitated arithmetics give finite values of the same kind, the same fo
       const MemoryFile a = generated(spec, planned, {.threads = 1});
       CHECK(generated(spec, planned, {.threads = 3, .block_bytes = 333}).bytes == a.bytes);
       for (std::size_t t = 0; t < planned.size(); ++t)
-        for (std::size_t i = 0; i < a.bytes[t].size(); i += 4)
+        for (std::size_t i = 0; i < a.bytes[t].size(); i += size_of(planned[t].stored.dtype))
           REQUIRE_FALSE(std::isnan(stored_value(planned[t].stored.dtype, a.bytes[t].data() + i)));
     }
   }
