@@ -31,12 +31,14 @@ void describe(const Reading& reading, const std::string& path, std::vector<std::
   for (const std::string& note : reading.notes) remarks.push_back(fmt::format("{}: {}{}", path, who, note));
 }
 
+bool has(const std::vector<FieldView>& fields, std::string_view name) {
+  return std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == name; });
+}
+
 // Some readings are for reports only: their settings are no parameters of the encoding of that name.
 bool takes_all(const Encoding& encoding, const std::vector<Setting>& settings) {
   const auto fields = encoding.all_fields();
-  return std::all_of(settings.begin(), settings.end(), [&](const Setting& s) {
-    return std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == s.field; });
-  });
+  return std::all_of(settings.begin(), settings.end(), [&](const Setting& s) { return has(fields, s.field); });
 }
 
 // The tables that a config describes and posenc generates.
@@ -58,8 +60,7 @@ Spec spec_of_config(const SpecOptions& options, std::vector<std::string>& remark
     auto encoding = make_encoding(reading.encoding);
     std::vector<std::pair<std::string, std::string>> settings;
     for (const Setting& s : reading.settings) settings.emplace_back(s.field, s.value);
-    const auto fields = encoding->fields();
-    const bool takes_positions = std::any_of(fields.begin(), fields.end(), [](const FieldView& f) { return f.name == "positions"; });
+    const bool takes_positions = has(encoding->fields(), "positions");
     const auto said = [&](std::string_view field) {
       return std::any_of(settings.begin(), settings.end(), [&](const auto& s) { return s.first == field; }) ||
              std::any_of(options.given.settings.begin(), options.given.settings.end(), [&](const auto& s) { return s.first == field; });
@@ -85,10 +86,7 @@ Spec spec_of_config(const SpecOptions& options, std::vector<std::string>& remark
 void override_settings(Spec& spec, const Given& given) {
   if (given.settings.empty()) return;
   for (const auto& [field, text] : given.settings) {
-    const bool known = std::any_of(spec.tables.begin(), spec.tables.end(), [&](const Table& t) {
-      const auto all = t.encoding->all_fields();
-      return std::any_of(all.begin(), all.end(), [&](const FieldView& f) { return f.name == field; });
-    });
+    const bool known = std::any_of(spec.tables.begin(), spec.tables.end(), [&, &name = field](const Table& t) { return has(t.encoding->all_fields(), name); });
     if (!known) fail_usage(fmt::format("{} is no parameter of {}", flag_of(field), spec.tables[0].encoding->name()));
   }
   // With several layer types a parameter of one rule concerns the tables under that rule; a flag that no table takes is
@@ -103,8 +101,7 @@ void override_settings(Spec& spec, const Given& given) {
     apply(*changed, choices);
     for (std::size_t i = 0; i < given.settings.size(); ++i) {
       const auto& [field, text] = given.settings[i];
-      const auto fields = changed->fields();
-      const bool here = std::any_of(fields.begin(), fields.end(), [&, &name = field](const FieldView& f) { return f.name == name; });
+      const bool here = has(changed->fields(), field);
       try {
         if (here || !taken[i]) apply(*changed, {given.settings[i]});
         taken[i] = true;

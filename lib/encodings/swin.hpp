@@ -5,7 +5,7 @@
 #pragma once
 #include <memory>
 
-#include "window.hpp"
+#include "window_table.hpp"
 #include "posenc/encoding.hpp"
 
 namespace posenc {
@@ -34,23 +34,9 @@ struct Swin {
 
   [[nodiscard]] detail::WindowMatrix matrix() const { return {window, false, bias_table}; }
 
-  class Table;
-  [[nodiscard]] Table table() const;
+  using Table = detail::WindowTable;
+  [[nodiscard]] Table table() const { return Table(matrix()); }
 };
-
-/// Computes a Swin's values. Copies share their state.
-class Swin::Table {
- public:
-  explicit Table(const Swin& spec) : rows_(std::make_shared<const detail::WindowRows>(spec.matrix())) {}
-  template <class T>
-  T element(std::size_t tensor, std::span<const std::int64_t> index) const;
-  void fill(std::size_t tensor, Block& block) const;
-  std::int64_t integer(std::size_t tensor, std::span<const std::int64_t> index) const { return (void)tensor, rows_->row(index[0], index[1]); }
-
- private:
-  std::shared_ptr<const detail::WindowRows> rows_;
-};
-inline Swin::Table Swin::table() const { return Table(*this); }
 
 /// The encoding behind the seam, for the pipeline.
 [[nodiscard]] std::unique_ptr<Encoding> erase(const Swin& encoding);
