@@ -6,7 +6,12 @@ posenc_need(Threads)
 posenc_need(fmt)
 posenc_need(xtensor)
 posenc_need(nlohmann_json)
-posenc_need(HDF5 COMPONENTS C HL)  # HL: dimension scales
+# HDF5's own archive where there is one: the shared library brings libcurl, GnuTLS and Kerberos along, whose loading costs a
+# small table more than making it does. HL: dimension scales.
+if(NOT DEFINED HDF5_USE_STATIC_LIBRARIES)
+  set(HDF5_USE_STATIC_LIBRARIES ON)
+endif()
+posenc_need(HDF5 COMPONENTS C HL)
 posenc_need(ZLIB)                  # deflated archive members, as streams
 
 # A library without a CMake package of its own becomes the target posenc::dependency_NAME.
@@ -33,4 +38,6 @@ if(NOT TARGET posenc::dependency_hdf5)
   add_library(posenc::dependency_hdf5 INTERFACE IMPORTED)
   target_include_directories(posenc::dependency_hdf5 INTERFACE ${HDF5_INCLUDE_DIRS})
   target_link_libraries(posenc::dependency_hdf5 INTERFACE ${HDF5_C_HL_LIBRARIES} ${HDF5_C_LIBRARIES})
+  # FindHDF5 names what any part of the archive could need; the linker takes what is used.
+  target_link_options(posenc::dependency_hdf5 INTERFACE LINKER:--as-needed)
 endif()

@@ -12,10 +12,15 @@ Phasor operator*(const Phasor& a, const Phasor& b) {
   return {a.cos * b.cos - a.sin * b.sin, a.sin * b.cos + a.cos * b.sin};
 }
 
-PhasorTable::PhasorTable(std::vector<Real> frequencies, int fraction_bits)
-    : frequencies_(std::move(frequencies)), fraction_bits_(fraction_bits), magnitude_bits_(0) {
+PhasorTable::PhasorTable(std::vector<Real> frequencies, int fraction_bits, double largest)
+    : frequencies_(std::move(frequencies)), fraction_bits_(fraction_bits), largest_(largest), magnitude_bits_(0) {
   for (const Real& f : frequencies_)
     if (const double v = std::abs(f.to_double()); v >= 1) magnitude_bits_ = std::max(magnitude_bits_, std::ilogb(v) + 1);
+}
+
+std::size_t PhasorTable::digits(int level) const {
+  const double most = level < 0 ? static_cast<double>(radix) : std::floor(std::ldexp(largest_, -digit_bits * level)) + 1;
+  return static_cast<std::size_t>(std::clamp(most, 1.0, static_cast<double>(radix)));
 }
 
 const Phasor* PhasorTable::level(int level) const {
@@ -24,7 +29,8 @@ const Phasor* PhasorTable::level(int level) const {
     // 106 bits of result after the bits that angles have before the point; 32 more leave a margin.
     const Precision precision(106 + 32 + digit_bits * std::max(level + 1, 0) + magnitude_bits_);
     const std::size_t n = pairs();
-    std::vector<Phasor> table(static_cast<std::size_t>(radix) * n);
+    const std::size_t count = digits(level);
+    std::vector<Phasor> table(std::max<std::size_t>(count, 2) * n);
     for (std::size_t i = 0; i < n; ++i) {
       table[i] = {{1, 0}, {0, 0}};
       const Real angle = frequencies_[i] * pow(Real::of(std::int64_t{2}), Real::of(static_cast<std::int64_t>(digit_bits) * level));
@@ -34,7 +40,7 @@ const Phasor* PhasorTable::level(int level) const {
       cosine.two_double(one.cos.hi, one.cos.lo);
       sine.two_double(one.sin.hi, one.sin.lo);
     }
-    for (std::size_t digit = 2; digit < static_cast<std::size_t>(radix); ++digit) {
+    for (std::size_t digit = 2; digit < count; ++digit) {
       const std::size_t half = digit / 2, rest = digit - half;  // depth log2(256) = 8
       for (std::size_t i = 0; i < n; ++i) table[digit * n + i] = table[half * n + i] * table[rest * n + i];
     }
@@ -63,17 +69,18 @@ void PhasorTable::multiply(std::uint64_t magnitude, int lowest_level, bool negat
 
 bool PhasorTable::at(std::int64_t x, Phasor* out) const {
   const std::uint64_t magnitude = x < 0 ? -static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
-  if (magnitude >> 54) return false;
+  if (static_cast<double>(magnitude) > largest_) return false;
   multiply(magnitude, 0, x < 0, out);
   return true;
 }
 
 bool PhasorTable::at(double x, Phasor* out) const {
-  if (x == std::floor(x)) return std::abs(x) < 0x1p54 && at(static_cast<std::int64_t>(x), out);
+  if (!(std::abs(x) <= largest_)) return false;
+  if (x == std::floor(x)) return at(static_cast<std::int64_t>(x), out);
   // x is a multiple of 2^-fraction_bits when scaling leaves an integer; split so that each part fits 64 bits.
   const double whole = std::floor(std::abs(x));
   const double fraction = std::ldexp(std::abs(x) - whole, fraction_bits_);
-  if (fraction != std::floor(fraction) || whole >= 0x1p54) return false;
+  if (fraction != std::floor(fraction)) return false;
   std::vector<Phasor> part(pairs());
   multiply(static_cast<std::uint64_t>(fraction), -fraction_bits_ / digit_bits, x < 0, part.data());
   multiply(static_cast<std::uint64_t>(whole), 0, x < 0, out);

@@ -287,6 +287,26 @@ Real floor(const Real& x) {
 
 Real ceil(const Real& x) { return -floor(-x); }
 
+namespace {
+
+// log(x) of the base before: a geometric series of frequencies asks for the same one throughout.
+const Real& log_of_base(const Real& x) {
+  struct Last {
+    Real base, log;
+    int bits = 0;
+  };
+  thread_local Last last;
+  if (last.bits != working_bits || !x.is_exact() || !last.base.is_exact() || !(last.base == x)) {
+    last.bits = 0;
+    last.log = log(x);
+    last.base = x;
+    last.bits = working_bits;
+  }
+  return last.log;
+}
+
+}  // namespace
+
 Real pow(const Real& x, std::int64_t p, std::int64_t q) {
   if (q <= 0) throw std::domain_error("pow wants a positive denominator");
   const std::int64_t divisor = std::gcd(p, q);
@@ -316,7 +336,7 @@ Real pow(const Real& x, std::int64_t p, std::int64_t q) {
   }
   if (x.sign() < 0) throw std::domain_error("pow of a negative number outgrew its exact form");
   Real y = Real::of(p) / Real::of(q);
-  return exp(y * log(x));
+  return exp(y * log_of_base(x));
 }
 
 Real pow(const Real& x, const Real& y) {

@@ -23,6 +23,16 @@ TwoDouble two(const Real& x) {
   return t;
 }
 
+// The largest magnitude among the positions; a table of a range's rows needs as many digits as a group has rows.
+double largest(const Positions& positions, std::int64_t group_rows) {
+  double most = static_cast<double>(std::min(group_rows, positions.size()));
+  if (positions.size() == 0) return most;
+  if (positions.is_range()) return std::max({most, std::abs(positions[0]), std::abs(positions[positions.size() - 1])});
+  for (std::int64_t i = 0; i < positions.size(); ++i)
+    if (const double x = std::abs(positions[i]); x < 0x1p54) most = std::max(most, x);
+  return most;
+}
+
 }  // namespace
 
 // Where the bounds come from, with m the amplitude. Doubles: the anchor m cos a is rounded once, off by m 2^-53 (relative
@@ -30,11 +40,12 @@ TwoDouble two(const Real& x) {
 // 2^-54); two products and one sum below m(1 + tiny) round by m 2^-53 each: 5.2 m 2^-53 < m 2^-50. Two doubles:
 // PhasorTable::error for the anchor, once more for the fine entry, and the products' 2^-101: below m 2^-89.
 RotationRows::RotationRows(Positions positions, const std::vector<Real>& frequencies, const Real& amplitude)
-    : number_(new_owner()), positions_(std::move(positions)), n_(frequencies.size()), amplitude_(two(amplitude)), unit_(frequencies, 64) {
+    : number_(new_owner()), positions_(std::move(positions)), n_(frequencies.size()), amplitude_(two(amplitude)),
+      unit_(frequencies, 64, largest(positions_, group_rows)) {
   amplitude_bound_ = std::abs(amplitude_.hi) * (1 + 0x1p-50);
   carried_ = std::all_of(frequencies.begin(), frequencies.end(), [](const Real& f) { return std::abs(f.to_double()) <= 0x1p32; });
   if (!positions_.is_range() || !carried_) return;
-  if (positions_.step() != 1) step_ = std::make_unique<PhasorTable>(scaled(frequencies, positions_.step()), 0);
+  if (positions_.step() != 1) step_ = std::make_unique<PhasorTable>(scaled(frequencies, positions_.step()), 0, static_cast<double>(group_rows));
   const std::int64_t rows = std::min(group_rows, positions_.size());
   if (rows == 0) return;
   const Phasor* fine = per_row().level(0);

@@ -1,4 +1,5 @@
 // Real: enclosures that hold the truth, rational results recognised, roundings that always end.
+#include <cstring>
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -81,7 +82,7 @@ TEST_CASE("phasors keep their bound for integers to 2^53 and for fractions") {
     const Precision precision(256);
     for (std::int64_t i = 0; i < 4; ++i) frequencies.push_back(pow(Real::of(10000.0), -i, 4));
   }
-  const PhasorTable table(frequencies, 64);
+  const PhasorTable table(frequencies, 64, 0x1p53);
   std::vector<double> xs{0, 1, -1, 255, 256, 0x1p53, -0x1p53 + 1, 0.1, -12345.678, 0.5};
   for (int i = 0; i < 40; ++i) xs.push_back(static_cast<double>(static_cast<std::int64_t>(random() >> (11 + i))));
   for (const double x : xs) {
@@ -97,6 +98,18 @@ TEST_CASE("phasors keep their bound for integers to 2^53 and for fractions") {
   std::vector<Phasor> out(4);
   CHECK_FALSE(table.at(1e-30, out.data()));
   CHECK_FALSE(table.at(0x1p60, out.data()));
+
+  // Tables that hold no more digits than the largest argument asks for give the same bits.
+  for (const double largest : {0.0, 1.0, 7.0, 255.0, 256.0, 1000.0, 65535.0, 65536.5}) {
+    const PhasorTable small(frequencies, 64, largest);
+    for (const double x : {0.0, 1.0, 0.5, 6.25, 7.0, 254.0, 255.0, 256.0, 300.0, 999.0, 1000.0, 65535.0, 65536.0, 65536.5}) {
+      std::vector<Phasor> one(4);
+      REQUIRE(small.at(x, one.data()) == (x <= largest));
+      if (x > largest) continue;
+      REQUIRE(table.at(x, out.data()));
+      CHECK(std::memcmp(one.data(), out.data(), sizeof(Phasor) * 4) == 0);
+    }
+  }
 }
 
 TEST_CASE("binary32 functions are correctly rounded") {
