@@ -20,24 +20,36 @@ bool names_a_file(const std::string& path) {
   return false;
 }
 
-Array load(const std::string& path, const std::string& tensor, const std::string& field) {
-  const auto reader = formats::open(path);
-  const auto& tensors = reader->tensors();
-  std::size_t at = tensors.size();
+// FILE and TENSOR of FILE#TENSOR; a name with '#' in it that is a file stays whole.
+std::pair<std::string, std::string> split_name(const std::string& text, bool any_suffix) {
+  const std::size_t hash = text.rfind('#');
+  struct stat status {};
+  if (hash == std::string::npos || !(any_suffix || names_a_file(text.substr(0, hash))) || ::stat(text.c_str(), &status) == 0) return {text, ""};
+  return {text.substr(0, hash), text.substr(hash + 1)};
+}
+
+ArrayInFile pick(const std::string& path, const std::string& tensor, const std::string& what) {
+  ArrayInFile found{formats::open(path), 0, path};
+  const auto& tensors = found.reader->tensors();
   std::vector<std::string> names;
+  found.tensor = tensors.size();
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     names.push_back(tensors[i].name);
-    if (tensor.empty() ? tensors.size() == 1 : tensors[i].name == tensor) at = i;
+    if (tensor.empty() ? tensors.size() == 1 : tensors[i].name == tensor) found.tensor = i;
   }
-  if (at == tensors.size())
-    fail_usage(tensor.empty() ? fmt::format("{}: {} has {} arrays; say which: {}#NAME with {}", field, path, tensors.size(), path, one_of(names))
-                              : fmt::format("{}: {} has no array '{}'; it has {}", field, path, tensor, one_of(names)));
-  const StoredTensor& t = tensors[at];
-  if (t.is_complex) fail_usage(fmt::format("{} wants real numbers; {} in {} is complex", field, t.name, path));
+  if (found.tensor == tensors.size())
+    fail_usage(tensor.empty() ? fmt::format("{}: {} has {} arrays; say which: {}#NAME with {}", what, path, tensors.size(), path, one_of(names))
+                              : fmt::format("{}: {} has no array '{}'; it has {}", what, path, tensor, one_of(names)));
+  return found;
+}
+
+Array load(const ArrayInFile& file, const std::string& field) {
+  const StoredTensor& t = file.reader->tensors()[file.tensor];
+  if (t.is_complex) fail_usage(fmt::format("{} wants real numbers; {} in {} is complex", field, t.name, file.path));
   constexpr std::int64_t most = std::int64_t{1} << 28;
-  if (t.values() > most) fail_usage(fmt::format("{} takes up to {} numbers from a file; {} has {}", field, most, path, t.values()));
+  if (t.values() > most) fail_usage(fmt::format("{} takes up to {} numbers from a file; {} has {}", field, most, file.path, t.values()));
   std::vector<std::byte> bytes(static_cast<std::size_t>(t.bytes()));
-  reader->read(at, 0, bytes);
+  file.reader->read(file.tensor, 0, bytes);
   Array array{t.shape, {}};
   const std::size_t size = size_of(t.dtype);
   for (std::int64_t i = 0; i < t.values(); ++i) array.values.push_back(stored_value(t.dtype, bytes.data() + static_cast<std::size_t>(i) * size));
@@ -46,21 +58,21 @@ Array load(const std::string& path, const std::string& tensor, const std::string
 
 }  // namespace
 
+ArrayInFile open_array(const std::string& text, const std::string& what) {
+  const auto [path, tensor] = split_name(text, true);
+  return pick(path, tensor, what);
+}
+
 std::string array_text(const std::string& text, const std::string& field, const std::string& type) {
-  std::string path = text, tensor;
-  const bool marked = path.starts_with('@');
-  if (marked) path.erase(0, 1);
-  if (const std::size_t hash = path.rfind('#'); hash != std::string::npos && (marked || names_a_file(path.substr(0, hash)))) {
-    tensor = path.substr(hash + 1);
-    path.resize(hash);
-  }
+  const bool marked = text.starts_with('@');
+  const auto [path, tensor] = split_name(marked ? text.substr(1) : text, marked);
   if (!marked && !names_a_file(path)) {
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && path.find_first_not_of("0123456789") != std::string::npos)
       fail_usage(fmt::format("{}: {} is a file, but not called like one that posenc reads arrays from; say @{} to read it all the same", field, path, path));
     return text;
   }
-  const Array array = load(path, tensor, field);
+  const Array array = load(pick(path, tensor, field), field);
   if (type == "array") return array.text();
   if (array.shape.size() != 1)
     fail_usage(fmt::format("{} wants a one-dimensional array of numbers; the one in {} has {} axes", field, path, array.shape.size()));

@@ -24,6 +24,7 @@ struct Command {
 };
 Command add_generate(CLI::App& app, Common& common);
 Command add_verify(CLI::App& app, Common& common);
+Command add_apply(CLI::App& app, Common& common);
 Command add_inspect(CLI::App& app, Common& common);
 Command add_list(CLI::App& app, Common& common);
 

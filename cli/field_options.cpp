@@ -63,7 +63,8 @@ void add_encodings(CLI::App& app, Given& given, const std::vector<std::string>& 
       // A parameter that several rules share is one option; 'posenc list rope' tells each rule's meaning.
       if (!seen.insert(f.name).second) continue;
       if (any_named) add_field(*sub, f, f.group.empty() ? "Parameters" : fmt::format("Parameters of a --method (see 'posenc list {}')", name), given);
-      if (!any_named && everywhere.insert(f.name).second) add_field(app, f, "", given);
+      // A command's own option of that name wins; the encoding's can be had by naming the encoding.
+      if (!any_named && everywhere.insert(f.name).second && app.get_option_no_throw(flag_of(f.name)) == nullptr) add_field(app, f, "", given);
     }
   }
 }

@@ -87,12 +87,14 @@ class ModelEvaluator final : public Evaluator {
       return false;
   }
 
-  double truth([[maybe_unused]] std::size_t tensor, [[maybe_unused]] std::span<const std::int64_t> index,
-               [[maybe_unused]] DType dtype) const override {
+  num::Real element([[maybe_unused]] std::size_t tensor, [[maybe_unused]] std::span<const std::int64_t> index) const override {
     if constexpr (HasElement<Table>)
-      return num::decide(dtype, [&] { return table_.template element<num::Real>(tensor, index); });
+      return table_.template element<num::Real>(tensor, index);
     else
       throw std::logic_error("an index tensor has no real values");
+  }
+  double truth(std::size_t tensor, std::span<const std::int64_t> index, DType dtype) const override {
+    return num::decide(dtype, [&] { return element(tensor, index); });
   }
 
   double imitate([[maybe_unused]] Arithmetic arithmetic, [[maybe_unused]] std::size_t tensor,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "numeric/round.hpp"
+#include "posenc/apply.hpp"
 #include "posenc/array.hpp"
 #include "posenc/config.hpp"
 #include "posenc/error.hpp"
@@ -103,6 +104,7 @@ struct Command {
   std::string dtype = "f32", arithmetic = "exact", tensor{};
   std::string config{}, model_type{};  ///< text of a config.json without model_type; "" none
   std::string config_name{};           ///< how the command line spells it
+  Settings apply{};                    ///< `posenc apply` with these flags (input, operation, ..); encoding "table": tables from a file
 
   [[nodiscard]] Command with(const Settings& more) const {
     Command out = *this;
@@ -125,7 +127,7 @@ struct Command {
   }
   /// As typed: "posenc generate rope --head-dim 128 ..." without -o.
   [[nodiscard]] std::string text() const {
-    std::string out = "posenc generate " + encoding;
+    std::string out = apply.empty() ? "posenc generate " + encoding : encoding == "table" ? "posenc apply" : "posenc apply " + encoding;
     if (!config.empty()) out += " --config " + config_name;
     for (const auto& [field, value] : settings) {
       std::string flag = field;
@@ -134,7 +136,8 @@ struct Command {
       // A value that begins with a minus sign would be taken for a flag.
       out += " --" + flag + (value.starts_with('-') ? "=" : " ") + value;
     }
-    if (!tensor.empty()) out += " --tensor " + tensor;
+    for (const auto& [flag, value] : apply) out += " --" + flag + " " + value;
+    if (!tensor.empty() && (apply.empty() || tensor != "y")) out += " --tensor " + tensor;
     if (dtype != "f32") out += " --dtype " + dtype;
     if (arithmetic != "exact") out += " --arithmetic " + arithmetic;
     return out;
@@ -175,8 +178,35 @@ inline posenc::Table table_of(const posenc::Reading& reading, const Settings& mo
   return {reading.layer_type, std::move(encoding)};
 }
 
+inline std::shared_ptr<const posenc::Reader> open_golden(const std::string& file) { return posenc::formats::open(folder + file); }
+
+/// The encoding put on its input, as cli/apply.cpp does.
+inline posenc::Table applied_table(const Command& command, std::shared_ptr<const posenc::Encoding> tables) {
+  posenc::Application application;
+  std::shared_ptr<const posenc::Input> input;
+  for (const auto& [flag, value] : command.apply) {
+    if (flag == "input") input = posenc::input_from(open_golden(value), 0);
+    if (flag == "operation") application.operation = posenc::parse_enum<posenc::Operation>(value, flag);
+    if (flag == "pairing") application.pairing = posenc::parse_enum<posenc::Pairing>(value, flag);
+    if (flag == "input-axes")
+      for (std::istringstream words(value); std::getline(words, application.axes.emplace_back(), ',');) {
+      }
+  }
+  if (!application.axes.empty()) application.axes.pop_back();  // what the last getline did not fill
+  REQUIRE_MESSAGE(input != nullptr, command.text());
+  return {"", posenc::applied(std::move(tables), application, input)};
+}
+
 inline posenc::Spec spec_of(const Command& command) {
   posenc::Spec spec;
+  spec.dtype = posenc::parse_dtype(command.dtype);
+  spec.arithmetic = posenc::parse_enum<posenc::Arithmetic>(command.arithmetic, "--arithmetic");
+  if (command.encoding == "table") {
+    const auto file = std::ranges::find(command.apply, std::string("table"), &std::pair<std::string, std::string>::first);
+    REQUIRE_MESSAGE(file != command.apply.end(), command.text());
+    spec.tables = {applied_table(command, posenc::stored_tables(open_golden(file->second)))};
+    return spec;
+  }
   const Settings settings = resolved(*posenc::make_encoding(command.encoding), command.settings);
   if (command.config.empty()) {
     auto encoding = posenc::make_encoding(command.encoding);
@@ -187,8 +217,10 @@ inline posenc::Spec spec_of(const Command& command) {
       if (reading.encoding == command.encoding) spec.tables.push_back(table_of(reading, settings));
     if (spec.tables.size() == 1) spec.tables[0].name.clear();
   }
-  spec.dtype = posenc::parse_dtype(command.dtype);
-  spec.arithmetic = posenc::parse_enum<posenc::Arithmetic>(command.arithmetic, "--arithmetic");
+  if (!command.apply.empty()) {
+    REQUIRE(spec.tables.size() == 1);
+    spec.tables = {applied_table(command, spec.tables[0].encoding)};
+  }
   if (!command.tensor.empty()) spec.only = {command.tensor};
   spec.check();
   return spec;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "golden/hf_apply.hpp"
 #include "golden/hf_rope.hpp"
 #include "golden/later.hpp"
 #include "golden/papers_rope.hpp"
@@ -24,6 +25,7 @@ Checks rope_checks(const Case& c) {
   if (id == "rope_esm2_d32") return hf_esm(c);
   if (id == "cs_v438_linear_factor3_positions_scaled") return hf_scaled_positions(c);
   if (family == "rope_cossin") return hf_cos_sin(c);
+  if (family == "rope_apply") return hf_apply(c);
   if (family.starts_with("rope_invfreq_") || id.starts_with("hftest_inv_")) return hf_inv_freq(c);
   return {};
 }

@@ -12,7 +12,6 @@ struct Later {
 };
 
 inline constexpr Later later[] = {
-    {"hf", "rope_apply", "command apply: rotated vectors"},
     {"hf", "attn_temperature/temp_llama4_8192", "temperature of the query, Llama 4"},
     {"hf", "attn_temperature/logn_qwen7b_2048", "temperature log n, Qwen"},
     {"hf", "position_ids", "operation on token ids: which row a token takes"},
@@ -32,12 +31,6 @@ inline constexpr Later later[] = {
     {"papers", "scale_by_parts_paper", "rule ntk-by-parts, the paper's ramp in turns"},
     {"papers", "scale_su_ntk", "Su's rules old, fixed and mixed"},
     {"papers", "scale_su_mixed_code", "Su's rule mixed"},
-    {"papers", "rope_apply_forms", "command apply: rotated vectors"},
-    {"papers", "rope_unmatched_layout", "command apply: rotated vectors of a mismatched layout"},
-    {"papers", "rope_llama_complex.q_rot*", "command apply: rotated vectors"},
-    {"papers", "rope_llama_complex.k_rot*", "command apply: rotated vectors"},
-    {"papers", "prope_a.out", "command apply: rotated vectors"},
-    {"papers", "prope_a.partial_rotary_out", "command apply: rotated vectors"},
     {"papers", "rope_base_bound_table", "command analyze: search of the smallest base"},
     {"papers", "longrope2_critical", "command analyze: critical dimension"},
     {"papers", "abs_fairseq_positions", "operation on token ids: which row a token takes"},
@@ -50,7 +43,6 @@ inline constexpr Later later[] = {
     {"papers", "init_xavier.bounds[12:14]", "nothing: repeats the parameters"},
     {"papers", "learned_*", "resampling of learned tables"},
     {"papers", "hier_su_*", "resampling of learned tables, hierarchical"},
-    {"papers", "mul_position", "command apply: multiplicative positions"},
     {"papers", "recursive_linear.A", "nothing: the matrix that a command takes as a parameter"},
     {"papers", "shaw_attention.logits", "operation on queries and keys"},
     {"papers", "shaw_attention.weights", "operation on queries and keys"},

@@ -72,7 +72,11 @@ inline Checks table_checks(const Case& c, const std::vector<std::vector<std::str
     REQUIRE_MESSAGE(c.has(output.name), c.id(), " has no output ", output.name);
     Command command{cells[2]};
     std::istringstream words(cells[3]);
-    for (std::string word; words >> word;) command.settings.emplace_back(word.substr(0, word.find('=')), word.substr(word.find('=') + 1));
+    for (std::string word; words >> word;) {  // --flag=value: of posenc apply
+      const bool flag = word.starts_with("--");
+      if (flag) word.erase(0, 2);
+      (flag ? command.apply : command.settings).emplace_back(word.substr(0, word.find('=')), word.substr(word.find('=') + 1));
+    }
     command.arithmetic = cells[4];
     command.dtype = cells[5];
     command.tensor = tensor.name;

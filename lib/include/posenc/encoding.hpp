@@ -15,6 +15,10 @@
 
 namespace posenc {
 
+namespace num {
+class Real;  // lib/numeric/real.hpp
+}
+
 /// How values are computed. exact: the real number, rounded once. Others imitate model code step by step.
 enum class Arithmetic : std::uint8_t { exact, float32, bfloat16 };
 template <>
@@ -35,6 +39,8 @@ class Evaluator {
   /// fill and rounding in one pass, for encodings with a kernel of their own for it: whole rows of `extent` in `dtype` to
   /// `out`; the places of values that its bound leaves undecided are appended to `undecided`. False: there is none here.
   virtual bool rounded(std::size_t tensor, const Extent& extent, DType dtype, void* out, std::vector<std::uint32_t>& undecided) const = 0;
+  /// The formula's value as an interval at the working precision (num::Precision); may throw num::Undecided.
+  [[nodiscard]] virtual num::Real element(std::size_t tensor, std::span<const std::int64_t> index) const = 0;
   /// The correctly rounded value in `dtype`.
   [[nodiscard]] virtual double truth(std::size_t tensor, std::span<const std::int64_t> index, DType dtype) const = 0;
   /// The value that an imitated arithmetic gives, before the final cast to the dtype.

@@ -1,0 +1,103 @@
+// posenc apply as a process: files in every format, sizes taken from the array, scores, refusals.
+#include <nlohmann/json.hpp>
+
+#include "cli/process.hpp"
+#include "posenc/formats.hpp"
+
+namespace posenc::test {
+namespace {
+
+// An input made by the binary itself: sinusoids, which are as good as any numbers.
+std::string vectors(const Scratch& scratch, const std::string& name, const std::string& dim, const std::string& positions) {
+  const std::string path = scratch / name;
+  REQUIRE(run({"generate", "sinusoidal", "--dim", dim, "--positions", positions, "-o", path, "--quiet"}).status == 0);
+  return path;
+}
+
+std::vector<std::byte> bytes_of(const std::string& path) {
+  const auto reader = formats::open(path);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(reader->tensors()[0].bytes()));
+  reader->read(0, 0, bytes);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("apply: the same values from and to every format, and back again by the opposite angle") {
+  const Scratch scratch;
+  const std::string npy = vectors(scratch, "x.npy", "16", "12");
+  std::vector<std::byte> first;
+  for (const formats::FormatTraits& format : formats::formats()) {
+    const std::string suffix(format.suffixes[0]), x = vectors(scratch, "x" + suffix, "16", "12"), y = scratch / ("y" + suffix);
+    const Outcome made = run({"apply", "rope", "--layout", "half", "--input", x, "-o", y});
+    CHECK_MESSAGE(made.status == 0, made.err);
+    CHECK(mentions(made.err, "positions 12, head_dim 16"));
+    if (first.empty()) first = bytes_of(y);
+    CHECK(bytes_of(y) == first);
+  }
+  REQUIRE(run({"apply", "rope", "--layout", "half", "--operation", "rotate-back", "--dtype", "f64", "--input", scratch / "y.npy", "-o", scratch / "back.npy"}).status == 0);
+  REQUIRE(run({"apply", "rope", "--layout", "half", "--dtype", "f32", "--input", npy, "-o", scratch / "again.npy"}).status == 0);
+  CHECK(slurp(scratch / "again.npy") == slurp(scratch / "y.npy"));
+}
+
+TEST_CASE("apply: a spec, a config and a file of tables say the same") {
+  const Scratch scratch;
+  const std::string x = vectors(scratch, "x.npy", "128", "9");
+  spill(scratch / "config.json", R"({"model_type":"llama","hidden_size":4096,"num_attention_heads":32,"max_position_embeddings":2048,"rope_theta":10000.0})");
+  const auto made = [&](const Words& more) {
+    Words words{"apply", "--input", x, "-o", scratch / "y.npy"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = run(words);
+    CHECK_MESSAGE(outcome.status == 0, outcome.err);
+    return slurp(scratch / "y.npy");
+  };
+  const std::string plain = made({"rope", "--layout", "half"});
+  CHECK(made({"--config", scratch / "config.json", "--pairing", "half"}) == plain);
+  const Outcome spec = run({"generate", "rope", "--layout", "half", "--positions", "9", "--print-spec"});
+  spill(scratch / "spec.json", spec.out);
+  CHECK(made({"--spec", scratch / "spec.json"}) == plain);
+  // Tables already rounded to f64 give the same f32 here: nothing lies that near a tie.
+  REQUIRE(run({"generate", "rope", "--layout", "half", "--positions", "9", "--dtype", "f64", "-o", scratch / "tables.npz"}).status == 0);
+  CHECK(made({"--table", scratch / "tables.npz", "--pairing", "half"}) == plain);
+}
+
+TEST_CASE("apply: a bias takes its sizes from the scores; scores print") {
+  const Scratch scratch;
+  REQUIRE(run({"generate", "alibi", "--num-heads", "3", "--form", "matrix", "--query-length", "4", "--key-length", "6", "-o", scratch / "scores.npy"}).status == 0);
+  const Outcome outcome = run({"apply", "alibi", "--input", scratch / "scores.npy", "-o", scratch / "y.h5"});
+  CHECK_MESSAGE(outcome.status == 0, outcome.err);
+  CHECK(mentions(outcome.err, "key_length 6, query_length 4, num_heads 3"));
+  const std::string x = vectors(scratch, "x.npy", "4", "1");  // 0, 1, 0, 1
+  const Outcome text = run({"apply", "rope", "--layout", "interleaved", "--input", x, "--score", "0,0"});
+  CHECK(text.out == "q(0) . k(0) = 2\n");
+  const auto json = nlohmann::json::parse(run({"apply", "rope", "--layout", "interleaved", "--input", x, "--score", "0,0", "--json"}).out);
+  CHECK(json == nlohmann::json{{"query", 0}, {"key", 0}, {"scores", {{{"at", nlohmann::json::array()}, {"score", 2.0}}}}});
+}
+
+TEST_CASE("apply: refusals") {
+  const Scratch scratch;
+  const std::string x = vectors(scratch, "x.npy", "8", "4");
+  const auto no = [&](Words words, const std::string& word) {
+    words.insert(words.begin(), "apply");
+    const std::string line = refused(words, 2);
+    CHECK_MESSAGE(mentions(line, word), line);
+  };
+  no({"rope", "-o", "y.npy"}, "--input");
+  no({"rope", "--input", x}, "-o FILE");
+  no({"--input", x, "-o", "y.npy"}, "an encoding, --config, --spec or --table");
+  no({"rope", "--layout", "half", "--input", x, "-o", "y.npy", "--score-key", x}, "--score");
+  no({"rope", "--layout", "half", "--input", x, "-o", "y.npy", "--score", "1,2"}, "leave -o out");
+  no({"rope", "--layout", "half", "--input", x, "--score", "1"}, "M,N");
+  no({"rope", "--layout", "half", "--input", x, "--score", "1,4"}, "there is no 4");
+  no({"rope", "--layout", "cache", "--input", x, "-o", "y.npy"}, "cos and sin");
+  no({"rope", "--layout", "half-width", "--head-dim", "16", "--input", x, "-o", "y.npy"}, "turns 16 lanes");
+  no({"rope", "--positions", "5", "--layout", "half", "--input", x, "-o", "y.npy"}, "5 positions, the input has 4");
+  no({"rope", "--layout", "half", "--input", x + "#nothing", "-o", "y.npy"}, "has no array");
+  no({"rope", "--layout", "half", "--pairing", "halves", "--input", x, "-o", "y.npy"}, "half");
+  no({"--table", x, "rope", "--input", x, "-o", "y.npy"}, "leave the encoding out");
+  CHECK(mentions(refused({"apply", "rope", "--layout", "half", "--input", "gone.npy", "-o", "y.npy"}, 4), "gone.npy"));
+  spill(scratch / "bad.npy", "not an array");
+  refused({"apply", "rope", "--layout", "half", "--input", scratch / "bad.npy", "-o", "y.npy"}, 3);
+}
+
+}  // namespace posenc::test
