@@ -49,6 +49,15 @@ TEST_CASE("a spec that makes no sense") {
   CHECK(mentions(refused(rope({"--inv-freq", "1,2,3"}), 2), "inv_freq"));
 }
 
+TEST_CASE("a bias too large for any disk is refused with its size and the form that fits") {
+  const std::string line = refused({"generate", "alibi", "--num-heads", "32", "--form", "matrix", "--key-length", "1M", "-o", "x.npy"}, 4);
+  CHECK_MESSAGE((mentions(line, "128.0 TiB") && mentions(line, "--form toeplitz takes 256.0 MiB") && mentions(line, "--yes")), line);
+  const std::string t5 = refused({"generate", "t5", "--key-length", "4M", "-o", "x.h5"}, 4);
+  CHECK_MESSAGE(mentions(t5, "--form toeplitz takes 64.0 MiB"), t5);
+  // No smaller form: rows are rows.
+  CHECK(mentions(refused({"generate", "sinusoidal", "--dim", "1024", "--positions", "1e12", "-o", "x.npy"}, 4), "smaller dtype"));
+}
+
 TEST_CASE("positions") {
   for (const char* range : {"0:9007199254740993", "9007199254740991:9007199254740994", "9e18", "99999999999999999999", "-5", "0:10:0", "1:2:3:4", "1:", ":1", "0:4,nan"})
     CHECK(mentions(refused(rope({"--positions", range}), 2), "position"));
