@@ -32,4 +32,9 @@ inline std::uint64_t philox_k(std::uint64_t seed, std::uint32_t stream, std::uin
   return (std::uint64_t{words[first + 1]} << 32 | words[first]) >> 11;
 }
 
+/// A number from 0 to n - 1, 1 <= n <= 2^53: floor(n k / 2^53). The chance of each is within 2^-53 of 1 / n.
+inline std::uint64_t philox_below(std::uint64_t n, std::uint64_t seed, std::uint32_t stream, std::uint64_t row, std::uint64_t column) {
+  return static_cast<std::uint64_t>(static_cast<unsigned __int128>(n) * philox_k(seed, stream, row, column) >> 53);
+}
+
 }  // namespace posenc::num

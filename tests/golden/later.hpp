@@ -14,7 +14,8 @@ struct Later {
 inline constexpr Later later[] = {
     {"hf", "attn_temperature/temp_llama4_8192", "temperature of the query, Llama 4"},
     {"hf", "attn_temperature/logn_qwen7b_2048", "temperature log n, Qwen"},
-    {"hf", "position_ids", "operation on token ids: which row a token takes"},
+    {"hf", "pos_bart_offset2.rows", "nothing: rows of a table at the ids, which are compared"},
+    {"hf", "pos_led_no_offset.rows", "nothing: rows of a table at the ids, which are compared"},
     {"hf", "deberta_v2_c2p_p2c.score", "operation on queries and keys"},
     {"hf", "xlnet_rel_shift_bnij", "operation on scores: relative shift"},
     {"hf", "transfoxl_rel_shift", "operation on scores: relative shift"},
@@ -23,7 +24,6 @@ inline constexpr Later later[] = {
     {"hf", "beit_bias_same_3x3.new_table", "resampling of tables"},
     {"hf", "beit_bias_resized_4x5.new_table", "resampling of tables"},
     {"hf", "vit_interp", "resampling of learned tables"},
-    {"hf", "mrope", "encoding mrope"},
     {"hf", "vision_rope", "encodings of rotary positions in 2-D"},
 
     {"papers", "scale_dynamic_linear", "rule dynamic-linear"},
@@ -33,7 +33,6 @@ inline constexpr Later later[] = {
     {"papers", "scale_su_mixed_code", "Su's rule mixed"},
     {"papers", "rope_base_bound_table", "command analyze: search of the smallest base"},
     {"papers", "longrope2_critical", "command analyze: critical dimension"},
-    {"papers", "abs_fairseq_positions", "operation on token ids: which row a token takes"},
     {"papers", "init_trunc_moments.moments[0:2]", "nothing: repeats the parameters"},
     {"papers", "init_trunc_moments.moments[6:8]", "nothing: repeats the parameters"},
     {"papers", "init_trunc_moments.moments[12:14]", "nothing: repeats the parameters"},
@@ -68,16 +67,13 @@ inline constexpr Later later[] = {
     {"papers", "leaky_rerope_map", "maps of relative positions"},
     {"papers", "selfextend_map*", "maps of relative positions"},
     {"papers", "dca_map", "maps of relative positions"},
-    {"papers", "pose_positions", "positions of PoSE"},
-    {"papers", "randomized_*", "randomized positions"},
     {"papers", "xpos_a.q_out*", "operation on queries and keys"},
     {"papers", "xpos_a.k_out*", "operation on queries and keys"},
     {"papers", "kerple_*", "nothing: compared in tests/encodings/decay_test.cpp"},
     {"papers", "cope_*", "encoding cope"},
-    {"papers", "timm_rope_*", "encodings of rotary positions in 2-D and mrope"},
+    {"papers", "timm_rope_cat*", "encodings of rotary positions in 2-D"},
     {"papers", "ropevit_*", "encodings of rotary positions in 2-D"},
     {"papers", "eva_rope*", "encodings of rotary positions in 2-D"},
-    {"papers", "mrope_*", "encoding mrope"},
     {"papers", "video_rope_3d", "encodings of rotary positions in 3-D"},
 };
 
