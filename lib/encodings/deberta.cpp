@@ -81,8 +81,6 @@ std::int64_t Deberta::Table::integer(std::size_t, std::span<const std::int64_t> 
   return std::clamp<std::int64_t>((reversed ? -r : r) + s.half_rows(), 0, rows - 1);
 }
 
-void Deberta::Table::fill(std::size_t, Block&) const { throw std::logic_error("an index tensor has no real values"); }
-
 std::vector<Law> Deberta::laws() const {
   const char* paper = "He et al. 2021, arXiv:2006.03654, equation 3";
   std::vector<Law> out;

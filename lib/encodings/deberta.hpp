@@ -91,7 +91,6 @@ class Deberta::Table {
   explicit Table(const Deberta& spec);
   std::int64_t integer(std::size_t tensor, std::span<const std::int64_t> index) const;
   /// Never called: every tensor is an index.
-  void fill(std::size_t tensor, Block& block) const;
   /// query - key, or its signed bucket.
   [[nodiscard]] std::int64_t relative(std::int64_t query_minus_key) const;
 

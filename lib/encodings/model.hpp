@@ -75,8 +75,10 @@ class ModelEvaluator final : public Evaluator {
   void fill(std::size_t tensor, Block& block) const override {
     if constexpr (HasFill<Table>)
       table_.fill(tensor, block);
-    else
+    else if constexpr (HasElement<Table>)
       plain_fill(table_, tensors_[tensor], tensor, block);
+    else
+      throw std::logic_error("an index tensor has no real values");
   }
 
   bool rounded([[maybe_unused]] std::size_t tensor, [[maybe_unused]] const Extent& extent, [[maybe_unused]] DType dtype,

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 
-#include "index_table.hpp"
 #include "posenc/encoding.hpp"
 
 namespace posenc {
@@ -71,7 +70,7 @@ struct Packed {
 };
 
 /// Computes a Packed's ids.
-class Packed::Table : public detail::IndexTable {
+class Packed::Table {
  public:
   explicit Table(const Packed& spec) : spec_(spec), ends_(spec.ends()) {}
   [[nodiscard]] std::int64_t integer(std::size_t tensor, std::span<const std::int64_t> index) const;

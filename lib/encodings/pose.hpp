@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 
-#include "index_table.hpp"
 #include "posenc/encoding.hpp"
 
 namespace posenc {
@@ -56,7 +55,7 @@ struct Pose {
 };
 
 /// Computes a Pose's ids.
-class Pose::Table : public detail::IndexTable {
+class Pose::Table {
  public:
   explicit Table(const Pose& spec) : spec_(spec) {}
   [[nodiscard]] std::int64_t integer(std::size_t tensor, std::span<const std::int64_t> index) const;

@@ -12,7 +12,6 @@
 #include <memory>
 #include <optional>
 
-#include "index_table.hpp"
 #include "posenc/array.hpp"
 #include "posenc/encoding.hpp"
 
@@ -76,7 +75,7 @@ struct Randomized {
 };
 
 /// Computes a Randomized's ids. Copies share their state.
-class Randomized::Table : public detail::IndexTable {
+class Randomized::Table {
  public:
   explicit Table(const Randomized& spec);
   [[nodiscard]] std::int64_t integer(std::size_t tensor, std::span<const std::int64_t> index) const;

@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 
-#include "index_table.hpp"
 #include "posenc/array.hpp"
 #include "posenc/encoding.hpp"
 
@@ -87,7 +86,7 @@ struct TokenPositions {
 };
 
 /// Computes a TokenPositions' ids. Copies share their state.
-class TokenPositions::Table : public detail::IndexTable {
+class TokenPositions::Table {
  public:
   explicit Table(const TokenPositions& spec);
   [[nodiscard]] std::int64_t integer(std::size_t tensor, std::span<const std::int64_t> index) const;

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 
-#include "index_table.hpp"
 #include "posenc/encoding.hpp"
 
 namespace posenc {
@@ -65,7 +64,7 @@ struct Zigzag {
 };
 
 /// Computes a Zigzag's ids.
-class Zigzag::Table : public detail::IndexTable {
+class Zigzag::Table {
  public:
   explicit Table(const Zigzag& spec) : spec_(spec) {}
   [[nodiscard]] std::int64_t integer(std::size_t tensor, std::span<const std::int64_t> index) const;

@@ -46,7 +46,7 @@ struct EnumNames;
 /// A field with its type erased: what the loops see.
 struct FieldView {
   std::string name, metavar, help, unit, source;
-  std::string type;      ///< "integer", "real", "boolean", "choice", "positions", "list", "array"
+  std::string type;      ///< "integer", "real", "boolean", "choice", "positions", "list", "array", "spans"
   std::string range;     ///< "> 0", "[0, 1]", "" when any
   std::string group;     ///< "" or the rule that it belongs to
   std::string fallback;  ///< text of the value of a default-constructed encoding; "" when absent
