@@ -25,7 +25,6 @@ inline constexpr Later later[] = {
     {"hf", "beit_bias_resized_4x5.new_table", "resampling of tables"},
     {"hf", "vit_interp", "resampling of learned tables"},
     {"hf", "mrope", "encoding mrope"},
-    {"hf", "vision_rope", "encodings of rotary positions in 2-D"},
 
     {"papers", "scale_dynamic_linear", "rule dynamic-linear"},
     {"papers", "scale_ntk_by_parts", "rule ntk-by-parts, the repository's form"},
@@ -82,11 +81,11 @@ inline constexpr Later later[] = {
     {"papers", "xpos_a.k_out*", "operation on queries and keys"},
     {"papers", "kerple_*", "nothing: compared in tests/encodings/decay_test.cpp"},
     {"papers", "cope_*", "encoding cope"},
-    {"papers", "timm_rope_*", "encodings of rotary positions in 2-D and mrope"},
-    {"papers", "ropevit_*", "encodings of rotary positions in 2-D"},
-    {"papers", "eva_rope*", "encodings of rotary positions in 2-D"},
+    {"papers", "timm_rope_cat_lang.applied*", "command apply: rotated vectors"},
+    {"papers", "timm_rope_cat_pixel.applied*", "command apply: rotated vectors"},
+    {"papers", "timm_rope_mrope", "encoding mrope"},
     {"papers", "mrope_*", "encoding mrope"},
-    {"papers", "video_rope_3d", "encodings of rotary positions in 3-D"},
+    {"papers", "video_rope_3d.axis_dim", "nothing: compared in tests/encodings/rope_3d_test.cpp"},
 };
 
 }  // namespace golden
