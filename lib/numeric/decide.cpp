@@ -1,5 +1,6 @@
 #include "numeric/decide.hpp"
 
+#include <cmath>
 #include <stdexcept>
 
 #include "posenc/error.hpp"
@@ -25,7 +26,8 @@ double decide(DType dtype, const std::function<Real()>& formula) {
     try {
       double low = 0, high = 0;
       formula().rounded(format.digits, format.emin, format.emax, low, high);
-      if (low == high) return low;
+      // A number that 1024 bits do not tell from 0 is 0; one that only rounds to it keeps its sign.
+      if (low == high && (std::signbit(low) == std::signbit(high) || bits >= 1024)) return std::signbit(low) == std::signbit(high) ? low : 0.0;
     } catch (const Undecided&) {
     }
   }

@@ -121,8 +121,8 @@ struct Bounded {
   friend bool operator<=(Bounded a, Bounded b) { return compare(a, b) <= 0; }
   friend bool operator>=(Bounded a, Bounded b) { return compare(a, b) >= 0; }
   friend bool operator==(Bounded a, Bounded b) { return compare(a, b) == 0; }
-  friend Bounded cos(Bounded x) { return called(std::cos(x.v), x.e); }
-  friend Bounded sin(Bounded x) { return called(std::sin(x.v), x.e); }
+  friend Bounded cos(Bounded x) { return x.v == 0 && x.e == 0 ? Bounded{1, 0} : called(std::cos(x.v), x.e); }
+  friend Bounded sin(Bounded x) { return x.v == 0 && x.e == 0 ? Bounded{} : called(std::sin(x.v), x.e); }
   friend Bounded exp(Bounded x) {
     const double v = std::exp(x.v);
     return called(v, v * std::expm1(x.e));

@@ -48,6 +48,11 @@ POSENC_INLINE float float_of(std::uint32_t bits) {
   return value;
 }
 
+// Whether two roundings differ; -0 and +0 do.
+POSENC_INLINE bool differ(float a, float b) { return bits_of(a) != bits_of(b); }
+POSENC_INLINE bool differ(double a, double b) { return num::bits_of(a) != num::bits_of(b); }
+POSENC_INLINE bool differ(std::uint16_t a, std::uint16_t b) { return a != b; }
+
 struct ToBf16 {
   using Out = std::uint16_t;
   POSENC_INLINE std::uint16_t exact(double v) { return num::round_to_bf16(v); }
@@ -102,14 +107,14 @@ std::size_t round_with(const double* v, std::size_t n, double absolute, double r
       const double e = has_relative ? finite(absolute + relative * magnitude(in[i])) : absolute;
       const auto low = To::quick(in[i] - e, doubtful), high = To::quick(in[i] + e, doubtful);
       to[i] = low;
-      doubtful |= low != high ? 1u : 0u;
+      doubtful |= differ(low, high) ? 1u : 0u;
     }
     if (doubtful == 0) continue;
     for (std::size_t i = 0; i < size; ++i) {
       const double e = has_relative ? finite(absolute + relative * magnitude(in[i])) : absolute;
       const auto low = To::exact(in[i] - e), high = To::exact(in[i] + e);
       to[i] = low;
-      if (low != high) undecided[count++] = static_cast<std::uint32_t>(start + i);
+      if (differ(low, high)) undecided[count++] = static_cast<std::uint32_t>(start + i);
     }
   }
   return count;
@@ -131,7 +136,7 @@ std::size_t round_two(const double* hi, const double* lo, std::size_t n, double 
     const double e = finite((absolute + relative * magnitude(hi[i])) * (1 + 0x1p-51));
     const double low = hi[i] + (lo[i] - e), high = hi[i] + (lo[i] + e);
     target[i] = low;
-    if (low != high) undecided[count++] = static_cast<std::uint32_t>(i);
+    if (differ(low, high)) undecided[count++] = static_cast<std::uint32_t>(i);
   }
   return count;
 }
@@ -152,12 +157,12 @@ std::size_t rotate_f32(const double* ac, const double* as, const double* fc, con
       const double v = turned<sine>(ac, as, fc, fs, i);
       const auto low = static_cast<float>(v - absolute), high = static_cast<float>(v + absolute);
       to[i] = low;
-      differs |= low != high ? 1u : 0u;
+      differs |= differ(low, high) ? 1u : 0u;
     }
     if (differs == 0) continue;
     for (std::size_t i = 0; i < n; ++i) {
       const double v = turned<sine>(ac, as, fc, fs, i);
-      if (static_cast<float>(v - absolute) != static_cast<float>(v + absolute)) undecided[count++] = static_cast<std::uint32_t>(r * stride + i);
+      if (differ(static_cast<float>(v - absolute), static_cast<float>(v + absolute))) undecided[count++] = static_cast<std::uint32_t>(r * stride + i);
     }
   }
   return count;

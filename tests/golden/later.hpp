@@ -24,7 +24,6 @@ inline constexpr Later later[] = {
     {"hf", "beit_bias_same_3x3.new_table", "resampling of tables"},
     {"hf", "beit_bias_resized_4x5.new_table", "resampling of tables"},
     {"hf", "vit_interp", "resampling of learned tables"},
-    {"hf", "vision_rope", "encodings of rotary positions in 2-D"},
 
     {"papers", "scale_dynamic_linear", "rule dynamic-linear"},
     {"papers", "scale_ntk_by_parts", "rule ntk-by-parts, the repository's form"},
@@ -71,10 +70,7 @@ inline constexpr Later later[] = {
     {"papers", "xpos_a.k_out*", "operation on queries and keys"},
     {"papers", "kerple_*", "nothing: compared in tests/encodings/decay_test.cpp"},
     {"papers", "cope_*", "encoding cope"},
-    {"papers", "timm_rope_cat*", "encodings of rotary positions in 2-D"},
-    {"papers", "ropevit_*", "encodings of rotary positions in 2-D"},
-    {"papers", "eva_rope*", "encodings of rotary positions in 2-D"},
-    {"papers", "video_rope_3d", "encodings of rotary positions in 3-D"},
+    {"papers", "video_rope_3d.axis_dim", "nothing: compared in tests/encodings/rope_3d_test.cpp"},
 };
 
 }  // namespace golden
