@@ -104,7 +104,7 @@ struct RelativeMap {
   }
 
   void check() const;
-  /// `map` [query, key], [key] or [distance]; integers where the kind gives no others.
+  /// `map` [query, key], [key] or [distance]; integers where a kind gives nothing else.
   [[nodiscard]] std::vector<Tensor> tensors() const;
   [[nodiscard]] std::vector<Law> laws() const;
 
