@@ -12,8 +12,6 @@ struct Later {
 };
 
 inline constexpr Later later[] = {
-    {"hf", "attn_temperature/temp_llama4_8192", "temperature of the query, Llama 4"},
-    {"hf", "attn_temperature/logn_qwen7b_2048", "temperature log n, Qwen"},
     {"hf", "pos_bart_offset2.rows", "nothing: rows of a table at the ids, which are compared"},
     {"hf", "pos_led_no_offset.rows", "nothing: rows of a table at the ids, which are compared"},
     {"hf", "deberta_v2_c2p_p2c.score", "operation on queries and keys"},
@@ -59,17 +57,10 @@ inline constexpr Later later[] = {
     {"papers", "deberta_disentangled.p2c_code", "operation on queries and keys"},
     {"papers", "deberta_disentangled.p2c_paper", "operation on queries and keys"},
     {"papers", "deberta_emd", "operation on queries and keys"},
-    {"papers", "tupe_a", "encoding tupe"},
     {"papers", "radix_seed_interpolation.old_vector_now_means", "nothing: follows from the digits, tests/encodings/radix_test.cpp"},
-    {"papers", "logn_scale", "temperature log n"},
-    {"papers", "rerope_map", "maps of relative positions"},
-    {"papers", "leaky_rerope_map", "maps of relative positions"},
-    {"papers", "selfextend_map*", "maps of relative positions"},
-    {"papers", "dca_map", "maps of relative positions"},
     {"papers", "xpos_a.q_out*", "operation on queries and keys"},
     {"papers", "xpos_a.k_out*", "operation on queries and keys"},
     {"papers", "kerple_*", "nothing: compared in tests/encodings/decay_test.cpp"},
-    {"papers", "cope_*", "encoding cope"},
     {"papers", "video_rope_3d.axis_dim", "nothing: compared in tests/encodings/rope_3d_test.cpp"},
 };
 
