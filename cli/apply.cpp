@@ -38,7 +38,12 @@ Application application_of(const Options& o) {
   if (!o.operation.empty()) a.operation = parse_enum<Operation>(o.operation, "--operation");
   if (!o.pairing.empty()) a.pairing = parse_enum<Pairing>(o.pairing, "--pairing");
   if (!o.axes.empty()) a.axes = split(o.axes, ',');
+  for (const std::string& name : a.axes)
+    if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != std::string::npos)
+      fail_usage(fmt::format("--input-axes wants names of letters, digits and _, as batch,position,head,lane; got {}", quoted_word(name)));
   a.set = o.set;
+  for (const auto& [text, flag] : {std::pair{&o.spec.complex_form, "--complex"}, std::pair{&o.spec.index_dtype, "--index-dtype"}})
+    if (!text->empty()) fail_usage(fmt::format("{} says how tables are stored; the result of apply is one real array", flag));
   if (o.spec.tensors.size() > 1) fail_usage("apply takes one --tensor");
   if (!o.spec.tensors.empty()) a.tensor = o.spec.tensors[0];
   return a;
@@ -154,7 +159,10 @@ int run(const Options& o, const Common& common) {
   file.plan.tensors = {tensors[0].stored};
   if (format.metadata && o.out.output != "-") {
     file.plan.metadata[std::string(version_key)] = version();
-    if (source.spec) file.plan.metadata["posenc_applied"] = source.spec->json();
+    nlohmann::ordered_json record;
+    for (const FieldView& field : spec.tables[0].encoding->fields()) record[field.name] = field.value;
+    if (source.spec) record["spec"] = nlohmann::ordered_json::parse(source.spec->json());
+    file.plan.metadata[std::string(applied_key)] = record.dump();
   }
   file.plan.chunking = chunking_of(o.out, format);
   formats::check_plan(format, file.plan);

@@ -48,7 +48,12 @@ std::string flag_of(const std::string& field) {
 
 void add_encodings(CLI::App& app, Given& given, const std::vector<std::string>& words) {
   // CLI11 compares every new option with all others: adding hundreds that nobody asked for takes longer than a small table.
-  const auto named = [&](std::string_view name) { return std::find(words.begin(), words.end(), name) != words.end(); };
+  // A word behind an option may be its value (-o rope) and names nothing.
+  const auto named = [&](std::string_view name) {
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (words[i] == name && (i == 0 || !words[i - 1].starts_with('-') || words[i - 1].find('=') != std::string::npos)) return true;
+    return false;
+  };
   const bool any_named = std::any_of(encodings().begin(), encodings().end(), [&](const EncodingEntry& e) { return named(e.name); });
   std::set<std::string> everywhere;
   for (const EncodingEntry& entry : encodings()) {

@@ -129,6 +129,8 @@ int run(const Options& o, const Common& common) {
     if (o.stack || !o.spec.complex_form.empty())
       fail_usage("a spec does not carry --stack or --complex, which are about the file; leave them out beside --print-spec");
     (void)plan(spec, ComplexForm::pair);  // what cannot be generated is no spec to save
+    if (const auto form = complex_form_of(o.spec); form && !common.quiet)
+      say(fmt::format("a spec does not say how complex tensors are stored; --for {} means --complex {}", o.spec.preset, enum_name(*form)));
     fmt::print("{}\n", spec.json(2));
     return 0;
   }

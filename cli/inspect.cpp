@@ -35,12 +35,17 @@ Json array_file(const std::string& path, bool json) {
   Json out{{"file", path}, {"kind", "arrays"}, {"format", reader->format()}, {"tensors", std::move(tensors)}};
   if (!skipped.empty()) out["skipped"] = skipped;
   if (spec) out["spec"] = Json::parse(spec->json());
+  const auto applied = reader->metadata().find(std::string(applied_key));
+  const Json record = applied == reader->metadata().end() ? Json() : Json::parse(applied->second, nullptr, false);
+  if (record.is_object()) out["applied"] = record;
   if (json) return out;
   fmt::print("{}: {}\n", path, reader->format());
   for (const StoredTensor& t : reader->tensors()) fmt::print("  {:<24} {:<36} {}\n", t.name, form_text(t), human_bytes(static_cast<std::uint64_t>(t.bytes())));
   for (const std::string& s : skipped) fmt::print("  left out: {}\n", s);
   if (spec)
     fmt::print("made by posenc {} from\n{}\n", reader->metadata().contains(std::string(version_key)) ? reader->metadata().at(std::string(version_key)) : "?", spec->json(2));
+  else if (record.is_object())
+    fmt::print("made by posenc apply: {}\n", record.dump(2, ' ', false, Json::error_handler_t::replace));
   else
     fmt::print("carries no spec\n");
   return out;

@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include <cstdlib>
+#include <memory>
+
 #include "command.hpp"
 #include "posenc/error.hpp"
 #include "posenc/text.hpp"
@@ -60,14 +63,17 @@ void check_space(const std::vector<PlannedFile>& files, const formats::FormatTra
     if (file.path == "-" || file.plan.chunking.gzip_level > 0) return;
     needed += formats::file_size(format, file.plan);
   }
-  const std::string& path = files.front().path;
+  if (is_stream(o)) return;  // a device or a FIFO takes what it takes
+  // A link's target is what is written.
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(files.front().path.c_str(), nullptr), &std::free);
+  const std::string path = real ? real.get() : files.front().path;
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : (slash == 0 ? "/" : path.substr(0, slash));
   struct statvfs disk {};
   if (o.yes || ::statvfs(folder.c_str(), &disk) != 0) return;  // a missing folder is the writer's to report
   const std::uint64_t free_bytes = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   if (needed > free_bytes)
-    throw Error(Failure::system, fmt::format("{} would take {} and {} has {} free; {}, or give --yes to try", path, human_bytes(needed), folder,
+    throw Error(Failure::system, fmt::format("{} would take {} and {} has {} free; {}, or give --yes to try", files.front().path, human_bytes(needed), folder,
                                              human_bytes(free_bytes), instead));
 }
 

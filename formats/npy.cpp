@@ -64,20 +64,19 @@ class NpyWriter : public PlacedWriter {
       stale_ = path;
     }
     if (metadata.empty()) return;
-    stale_.clear();
     sidecar_ = std::make_unique<AtomicFile>(path);
     sidecar_->write(0, as_bytes(metadata_to_json(metadata, true)));
   }
 
  private:
-  // The sidecar first: an array is never seen with the provenance of its predecessor.
+  // An array is never seen with another's provenance: the old sidecar goes, then the array comes, then its own.
   void publish(Sink& sink) override {
     auto* file = dynamic_cast<AtomicFile*>(&sink);
     if (file == nullptr) return sink.publish();
     file->sync();
-    if (sidecar_) sidecar_->publish();
     if (!stale_.empty() && ::unlink(stale_.c_str()) != 0 && errno != ENOENT) fail_system("cannot remove " + stale_, errno);
     file->rename();
+    if (sidecar_) sidecar_->publish();
   }
 
   std::unique_ptr<AtomicFile> sidecar_;

@@ -18,6 +18,12 @@ std::int64_t parse_position(std::string_view text) {
   return value;
 }
 
+// The end of a range is not among its positions and may lie one beyond the last possible one.
+std::int64_t parse_stop(std::string_view text) {
+  const std::int64_t value = parse_int(text, "positions", true);
+  return value == max_position + 1 || value == -max_position - 1 ? value : parse_position(text);
+}
+
 bool is_integer(double value) { return value == std::floor(value) && std::abs(value) <= static_cast<double>(max_position); }
 
 double parse_item(std::string_view text) {
@@ -35,7 +41,7 @@ Positions parse_range(std::string_view text) {
     fail_usage(fmt::format("positions want START:STOP:STEP, got {}", quoted_word(text)));
   const std::string_view stop = text.substr(first + 1, second == std::string_view::npos ? second : second - first - 1);
   const std::int64_t step = second == std::string_view::npos ? 1 : parse_position(text.substr(second + 1));
-  return Positions::range(parse_position(text.substr(0, first)), parse_position(stop), step);
+  return Positions::range(parse_position(text.substr(0, first)), parse_stop(stop), step);
 }
 
 constexpr std::int64_t max_list = std::int64_t{1} << 28;  // a list is held in memory: 2 GiB of doubles
@@ -43,7 +49,7 @@ constexpr std::int64_t max_list = std::int64_t{1} << 28;  // a list is held in m
 }  // namespace
 
 Positions Positions::range(std::int64_t start, std::int64_t stop, std::int64_t step) {
-  for (std::int64_t v : {start, stop, step})
+  for (std::int64_t v : {start, stop > 0 ? stop - 1 : stop + 1, step})
     if (v < -max_position || v > max_position) fail_usage(fmt::format("positions go up to 2^53 in magnitude, got {}", v));
   if (step == 0) fail_usage("the step of a range of positions must not be 0");
   Positions p;

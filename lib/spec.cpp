@@ -21,7 +21,7 @@ Json number(const std::string& text, const std::string& type) {
   if (type == "integer") return parse_int(text, "a recorded integer", true);
   const double value = parse_real(text, "a recorded number");
   // A real that is whole prints without a point, as people write it.
-  if (value == static_cast<double>(static_cast<std::int64_t>(value)) && std::abs(value) < 0x1p53)
+  if (std::abs(value) < 0x1p53 && value == static_cast<double>(static_cast<std::int64_t>(value)))
     return static_cast<std::int64_t>(value);
   return value;
 }

@@ -74,6 +74,8 @@ class Applied final : public Encoding {
     if (turns() && !application_.pairing)
       fail_usage(fmt::format("how do the pairs of lanes lie? say pairing {}, {} or {}", enum_name(Pairing::half), enum_name(Pairing::interleaved),
                              enum_name(Pairing::interleaved_to_half)));
+    if (turns() && !application_.tensor.empty()) fail_usage(fmt::format("rotate takes cos and sin; leave tensor {} out", quoted_word(application_.tensor)));
+    if (!turns() && !application_.set.empty()) fail_usage("a frequency set is for rotate; name the tensor instead");
     if (!turns() && application_.pairing) fail_usage(fmt::format("pairing is for rotate; {} takes lanes one by one", enum_name(*application_.operation)));
     if (!application_.axes.empty() && application_.axes.size() != input_->shape().size())
       fail_usage(fmt::format("{} axis name{} for an array of {} axes, shape [{}]", application_.axes.size(), application_.axes.size() == 1 ? "" : "s",
@@ -87,7 +89,24 @@ class Applied final : public Encoding {
   std::string_view summary() const override { return "an encoding put to use on an array"; }
   std::string_view source() const override { return tables_->source(); }
   std::unique_ptr<Encoding> clone() const override { return std::make_unique<Applied>(*this); }
-  std::vector<FieldView> fields() const override { return {}; }
+  // What is recorded of the operation; nothing of it can be set.
+  std::vector<FieldView> fields() const override {
+    std::vector<FieldView> out;
+    const auto add = [&](const char* name, std::string value) {
+      FieldView view;
+      view.name = name;
+      view.type = "choice";
+      view.present = !value.empty();
+      view.value = std::move(value);
+      if (view.present) out.push_back(std::move(view));
+    };
+    add("operation", std::string(enum_name(*application_.operation)));
+    add("pairing", application_.pairing ? std::string(enum_name(*application_.pairing)) : "");
+    add("input_axes", fmt::format("{}", fmt::join(application_.axes, ",")));
+    add("set", application_.set);
+    add("tensor", application_.tensor);
+    return out;
+  }
   std::vector<FieldView> all_fields() const override { return {}; }
   void set(std::string_view field, std::string_view) override { fail_usage(fmt::format("an applied encoding has no parameter {}", field)); }
   void check() const override { (void)evaluator(); }
@@ -101,6 +120,13 @@ class Applied final : public Encoding {
       const std::string prefix = set_prefix(tensors, application_.set);
       const std::size_t cos = place_of(tensors, prefix + "cos"), sin = place_of(tensors, prefix + "sin");
       for (const std::size_t t : {cos, sin}) check_kind(tensors[t]);
+      const auto sizes = [](const Tensor& t) {
+        std::vector<std::int64_t> out;
+        for (const Axis& axis : t.axes) out.push_back(axis.size);
+        return out;
+      };
+      if (sizes(tensors[cos]) != sizes(tensors[sin]))
+        fail_usage(fmt::format("cos has shape [{}] and sin [{}]; they must be alike", fmt::join(sizes(tensors[cos]), ", "), fmt::join(sizes(tensors[sin]), ", ")));
       return detail::rotating(std::move(operands), cos, sin, *application_.pairing, application_.operation == Operation::rotate_back, application_.axes);
     }
     if (application_.tensor.empty() && tensors.size() != 1)

@@ -47,15 +47,15 @@ class Combine final : public Evaluator {
       const double* t = table.hi(r);
       const double* row = x.data() + r * e.cols;
       double* hi = block.hi + r * e.cols;
+      bool overflow = false;  // on the way to a product of two doubles; infinities and NaN of the input have no second part
       if (block.lo) {
         const double* tl = table.lo(r);
         double* lo = block.lo + r * e.cols;
         for (std::int64_t c = 0; c < e.cols; ++c) {
           const TwoDouble y = of_two(row[c], {t[c], tl[c]});
-          const double plain = combined(operation_, row[c], t[c]);
-          // Infinities and NaN have no second part; what overflows on the way is left to truth().
-          hi[c] = std::isfinite(y.hi) ? y.hi : plain;
+          hi[c] = std::isfinite(y.hi) ? y.hi : combined(operation_, row[c], t[c]);
           lo[c] = std::isfinite(y.hi) ? y.lo : 0;
+          overflow |= !std::isfinite(y.hi) && std::isfinite(row[c]) && std::isfinite(t[c]);
         }
       } else {
         for (std::int64_t c = 0; c < e.cols; ++c) hi[c] = combined(operation_, row[c], t[c]);
@@ -70,7 +70,7 @@ class Combine final : public Evaluator {
         out = {largest_finite(row, e.cols) * b.absolute * (1 + 0x1p-50) + tiny, (b.relative + u) * (1 + 0x1p-50)};
       else
         out = {largest_finite(row, e.cols) * (b.absolute + (b.relative + u) * (largest_finite(t, e.cols) + 1)) * (1 + 0x1p-50) + tiny, u};
-      leave_nan_to_truth(hi, e.cols, out);
+      if (overflow) out.absolute = HUGE_VAL;
     }
   }
 

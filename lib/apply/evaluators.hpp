@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "apply/axes.hpp"
+#include "numeric/per_thread.hpp"
 #include "posenc/apply.hpp"
 
 namespace posenc::detail {
@@ -15,8 +16,11 @@ struct Operands {
   std::unique_ptr<Evaluator> evaluator;
   std::shared_ptr<const Input> input;
 
+  std::uint64_t number = num::new_owner();  ///< whose rows a thread keeps
+
   /// Row of the array (all axes but the last) that an element lies in.
   [[nodiscard]] std::int64_t row_of(std::span<const std::int64_t> index) const;
+  /// One value of the input, from a row that the thread keeps.
   [[nodiscard]] double input_at(std::int64_t row, std::int64_t lane) const;
   /// Coordinates of an element of a table.
   [[nodiscard]] std::vector<std::int64_t> table_index(std::size_t tensor, std::int64_t row, std::int64_t column) const;
@@ -49,7 +53,5 @@ class TableRows {
 
 /// Largest finite magnitude.
 [[nodiscard]] double largest_finite(const double* values, std::int64_t count);
-/// Rounding kernels are made for numbers: a row that holds NaN is left to truth(), value by value.
-void leave_nan_to_truth(const double* values, std::int64_t count, ErrorBound& bound);
 
 }  // namespace posenc::detail

@@ -9,9 +9,19 @@ std::int64_t Operands::row_of(std::span<const std::int64_t> index) const {
 }
 
 double Operands::input_at(std::int64_t row, std::int64_t lane) const {
-  double x = 0;
-  input->read(row * input->shape().back() + lane, std::span(&x, 1));
-  return x;
+  // Elements are asked for one by one where an arithmetic is imitated: read a row for all of them.
+  struct Row {
+    std::int64_t number = -1;
+    std::vector<double> values;
+  };
+  Row& kept = num::kept_for<Row>(number, [] { return std::make_unique<Row>(); });
+  if (kept.number != row) {
+    kept.number = -1;
+    kept.values.resize(static_cast<std::size_t>(input->shape().back()));
+    input->read(row * input->shape().back(), kept.values);
+    kept.number = row;
+  }
+  return kept.values[static_cast<std::size_t>(lane)];
 }
 
 std::vector<std::int64_t> Operands::table_index(std::size_t tensor, std::int64_t row, std::int64_t column) const {

@@ -60,11 +60,13 @@ class Rotate final : public Evaluator {
         lanes_.push_back({l, l, 0, 0});
         continue;
       }
-      const bool adjacent = pairing == Pairing::interleaved;
+      // Where pairs lie in the result; interleaved-to-half goes the other way round when it turns back.
+      const bool adjacent = pairing == Pairing::interleaved || (pairing == Pairing::interleaved_to_half && back);
       const std::int64_t pair = adjacent ? l / 2 : l % pairs;
       const bool first = adjacent ? l % 2 == 0 : l < pairs;
-      const std::int64_t a = pairing == Pairing::half ? pair : 2 * pair, b = pairing == Pairing::half ? pair + pairs : 2 * pair + 1;
-      lanes_.push_back({first ? a : b, first ? b : a, half ? pair : l, first != back ? -1 : 1});
+      const bool from_halves = pairing == Pairing::half || (pairing == Pairing::interleaved_to_half && back);
+      const std::int64_t a = from_halves ? pair : 2 * pair, b = from_halves ? pair + pairs : 2 * pair + 1;
+      lanes_.push_back({first ? a : b, first ? b : a, half ? pair : pairing == Pairing::interleaved_to_half ? pair + (first ? 0 : pairs) : l, first != back ? -1 : 1});
     }
   }
 
@@ -86,6 +88,7 @@ class Rotate final : public Evaluator {
       const double* sl = two ? sines.lo(r) : nullptr;
       double* hi = block.hi + r * e.cols;
       double* lo = two ? block.lo + r * e.cols : nullptr;
+      bool overflow = false;  // as in combine.cpp
       for (std::int64_t i = 0; i < e.cols; ++i) {
         const Lane& lane = lanes_[static_cast<std::size_t>(e.col + i)];
         if (lo) lo[i] = 0;
@@ -97,7 +100,10 @@ class Rotate final : public Evaluator {
         hi[i] = turned(lane, row[lane.own], row[lane.other], c[k], s[k]);
         if (!lo) continue;
         const TwoDouble y = turned(lane, TwoDouble{row[lane.own], 0}, TwoDouble{row[lane.other], 0}, TwoDouble{c[k], cl[k]}, TwoDouble{s[k], sl[k]});
-        if (!std::isfinite(y.hi)) continue;
+        if (!std::isfinite(y.hi)) {
+          overflow |= std::isfinite(row[lane.own]) && std::isfinite(row[lane.other]);
+          continue;
+        }
         hi[i] = y.hi;
         lo[i] = y.lo;
       }
@@ -106,7 +112,7 @@ class Rotate final : public Evaluator {
       const double off = std::max(bc.absolute, bs.absolute) + std::max(bc.relative, bs.relative) * amplitude;
       // 2^-1070: what products below the smallest normal double lose.
       block.bounds[r] = {largest == 0 ? 0 : 2 * largest * (off + 2 * (two ? 0x1p-100 : 0x1p-53) * amplitude) * (1 + 0x1p-50) + 0x1p-1070, 0};
-      leave_nan_to_truth(hi, e.cols, block.bounds[r]);
+      if (overflow) block.bounds[r].absolute = HUGE_VAL;
     }
   }
 

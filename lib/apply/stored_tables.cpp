@@ -78,9 +78,9 @@ class StoredEvaluator final : public Evaluator {
 class StoredTables final : public Encoding {
  public:
   explicit StoredTables(std::shared_ptr<const Reader> reader) : reader_(std::move(reader)) {
+    // What cannot be applied is refused when it is asked for (applied.cpp), not because it lies in the same file.
     for (const StoredTensor& form : reader_->tensors()) {
-      check_real(form);
-      Tensor tensor{form.name, {}, Kind::real, form.help};
+      Tensor tensor{form.name, {}, form.is_complex ? Kind::complex : Kind::real, form.help};
       for (std::size_t i = 0; i < form.shape.size(); ++i)
         tensor.axes.push_back({form.axis_names.empty() ? fmt::format("axis{}", i) : form.axis_names[i], form.shape[i]});
       tensors_.push_back(std::move(tensor));

@@ -43,8 +43,4 @@ double largest_finite(const double* values, std::int64_t count) {
   return most;
 }
 
-void leave_nan_to_truth(const double* values, std::int64_t count, ErrorBound& bound) {
-  if (std::any_of(values, values + count, [](double v) { return std::isnan(v); })) bound.absolute = HUGE_VAL;
-}
-
 }  // namespace posenc::detail

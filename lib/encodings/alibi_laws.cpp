@@ -8,27 +8,19 @@
 #include <cmath>
 
 #include "encodings/alibi.hpp"
+#include "encodings/span_laws.hpp"
 
 namespace posenc {
 namespace {
 
 constexpr double e = 0x1p-53;
-constexpr double f16_u = 0x1p-11;
-constexpr std::int64_t samples = 24;
+
+using detail::floor_of;
+using detail::in_range;
+using detail::spread;
 
 using Failed = std::optional<std::string>;
 using Row = std::vector<double>;
-
-double floor_of(double u) { return u == f16_u ? u * 0x1p-14 : u * 0x1p-126; }
-bool in_range(double x, double u) { return u != f16_u || std::fabs(x) < 65504; }
-
-// Up to `samples` numbers over [0, n), ends included.
-std::vector<std::int64_t> spread(std::int64_t n) {
-  std::vector<std::int64_t> out;
-  for (std::int64_t i = 0; i < std::min(n, samples); ++i)
-    out.push_back(n <= samples ? i : static_cast<std::int64_t>(static_cast<double>(i) / (samples - 1) * static_cast<double>(n - 1)));
-  return out;
-}
 
 bool of_distance(const Alibi& s) { return s.kind != AlibiKind::key_only && s.kind != AlibiKind::last_key; }
 std::int64_t row_of(const Alibi& s, std::int64_t head, std::int64_t query) {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "encodings/rope_state.hpp"
+#include "encodings/span_laws.hpp"
 #include "posenc/text.hpp"
 
 namespace posenc {
@@ -84,12 +85,14 @@ std::vector<Law> Rope::laws() const {
     const std::string prefix = set_prefix(*state, set);
     const std::size_t tensor = set * state->parts;
 
-    // Each stored component is within u m of the truth: (c + dc)^2 + (s + ds)^2 - m^2 <= 2 m (|dc| + |ds|) + dc^2 + ds^2
-    // <= m^2 (4 u + 2 u^2); binary64 evaluation adds a few 2^-53.
+    // Each stored component is within d = u m, or within floor_of(u) below the smallest normal, of the truth:
+    // (c + dc)^2 + (s + ds)^2 - m^2 <= 2 m (|dc| + |ds|) + dc^2 + ds^2 <= 4 m d + 2 d^2; binary64 evaluation adds a few 2^-53.
+    // What f16 stores as infinity tells nothing.
     laws.push_back({prefix + "norm", "cos^2 + sin^2 = attention_factor^2 for every pair", "arXiv:2104.09864, section 3.2.2",
                     [=](const Stored& stored) -> std::optional<std::string> {
                       const double u = stored.unit_roundoff(tensor);
-                      const double tolerance = m * m * (4 * u + 2 * u * u + 0x1p-48);
+                      const double d = u * m + detail::floor_of(u), tolerance = 4 * m * d + 2 * d * d + m * m * 0x1p-48;
+                      if (!detail::in_range(m, u)) return std::nullopt;
                       std::vector<double> c, s;
                       for (std::int64_t r : sampled(state->positions.size())) {
                         if (!pairs_of(stored, r, c, s)) return std::nullopt;
@@ -103,12 +106,14 @@ std::vector<Law> Rope::laws() const {
                       return std::nullopt;
                     }});
 
-    // R(a) R(b) = R(a + b) with a = x_r, b = x_1 - x_0 of a range that starts at 0: three stored factors, each off by u m,
-    // products below m^2: 2 m * 2 u m + m * u m, and rounding in binary64.
+    // R(a) R(b) = R(a + b) with a = x_r, b = x_1 - x_0 of a range that starts at 0: three stored factors, each off by d as
+    // above, products below m^2: 2 m * 2 d + m d and squares of d, and rounding in binary64.
     if (state->positions.is_range() && state->positions.start() == 0 && state->positions.size() >= 3)
       laws.push_back({prefix + "addition", "R(m) R(n) = R(m + n): each row is the one before turned by row 1",
                       "arXiv:2104.09864, eq. 16", [=](const Stored& stored) -> std::optional<std::string> {
-                        const double tolerance = m * m * (6 * stored.unit_roundoff(tensor) + 0x1p-48);
+                        const double u = stored.unit_roundoff(tensor), d = u * m + detail::floor_of(u);
+                        const double tolerance = 6 * m * d + 2 * d * d + m * m * 0x1p-48;
+                        if (!detail::in_range(m, u)) return std::nullopt;
                         std::vector<double> c1, s1, c, s, cn, sn;
                         if (!pairs_of(stored, 1, c1, s1)) return std::nullopt;
                         for (std::int64_t r : sampled(state->positions.size() - 1)) {

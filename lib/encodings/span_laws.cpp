@@ -6,6 +6,8 @@
 
 namespace posenc::detail {
 
+bool in_range(double x, double u) { return u != 0x1p-11 || std::fabs(x) < 65504; }
+
 double floor_of(double u) { return u == 0x1p-11 ? u * 0x1p-14 : u == 0x1p-53 ? 0x1p-1074 : u * 0x1p-126; }
 
 std::vector<std::int64_t> spread(std::int64_t n) {

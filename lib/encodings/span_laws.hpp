@@ -25,6 +25,8 @@ struct SpanRow {
 
 /// Half the smallest step of the stored dtype whose unit roundoff is u: what a value near 0 may be off by.
 double floor_of(double u);
+/// Whether a number is stored as one: f16 has infinities from 65520 on.
+bool in_range(double x, double u);
 /// Up to 24 numbers over [0, n), ends included.
 std::vector<std::int64_t> spread(std::int64_t n);
 

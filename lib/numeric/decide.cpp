@@ -1,5 +1,6 @@
 #include "numeric/decide.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -17,17 +18,35 @@ Format format_of(DType dtype) {
   }
 }
 
+namespace {
+
+// The step of the format at the smaller of two neighbouring magnitudes.
+double step_at(const Format& format, double value) { return std::ldexp(1.0, std::max(std::ilogb(value), format.emin) - format.digits + 1); }
+
+bool neighbours(const Format& format, double low, double high) {
+  if (std::isinf(low) != std::isinf(high)) return true;
+  const double nearer = std::fabs(low) < std::fabs(high) ? low : high;
+  return high - low <= (nearer == 0 ? std::ldexp(1.0, format.emin - format.digits + 1) : step_at(format, nearer));
+}
+
+// Whether the last place of a number of the format is 0.
+bool even(const Format& format, double value) { return value == 0 || std::isinf(value) || std::fmod(value / step_at(format, value), 2.0) == 0; }
+
+}  // namespace
+
 double decide(DType dtype, const std::function<Real()>& formula) {
   const Format format = format_of(dtype);
-  // 128 bits settle all but about one value in 2^70; the limit is only reached by a number that is a boundary of the
-  // format without being recognised as rational, which is a defect of the formula.
+  // 128 bits settle all but about one value in 2^70. What `enough` do not tell from a boundary of the format (a tie, or 0)
+  // without being recognised as rational - sin(2 pi), x + sin(2 pi) - is that boundary.
+  constexpr int enough = 4096;
   for (int bits = 128; bits <= 1 << 16; bits *= 2) {
     const Precision precision(bits);
     try {
       double low = 0, high = 0;
       formula().rounded(format.digits, format.emin, format.emax, low, high);
-      // A number that 1024 bits do not tell from 0 is 0; one that only rounds to it keeps its sign.
-      if (low == high && (std::signbit(low) == std::signbit(high) || bits >= 1024)) return std::signbit(low) == std::signbit(high) ? low : 0.0;
+      if (low == high && std::signbit(low) == std::signbit(high)) return low;
+      if (low == 0 && high == 0 && bits >= enough) return 0;
+      if (bits >= enough && neighbours(format, low, high)) return even(format, low) ? low : high;
     } catch (const Undecided&) {
     }
   }

@@ -18,9 +18,9 @@ class RotationRows {
   ~RotationRows();
 
   /// Bound on each double that Cursor::row gives.
-  [[nodiscard]] ErrorBound bound() const { return {amplitude_bound_ * 0x1p-50, 0}; }
-  /// Bound on each hi + lo that Cursor::row2 gives.
-  [[nodiscard]] ErrorBound bound2() const { return {amplitude_bound_ * 0x1p-88, 0}; }
+  [[nodiscard]] ErrorBound bound() const { return {amplitude_bound_ * 0x1p-50 + 0x1p-1070, 0}; }
+  /// Bound on each hi + lo that Cursor::row2 gives; 2^-1070 is what second parts lose below the smallest normal double.
+  [[nodiscard]] ErrorBound bound2() const { return {amplitude_bound_ * 0x1p-88 + 0x1p-1070, 0}; }
 
   /// Walks rows; belongs to one thread. Nearby rows share an anchor, which costs as much as many rows, so ascending order is
   /// fastest and a cursor is worth keeping; any order gives the same bits.

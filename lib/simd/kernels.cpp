@@ -59,7 +59,7 @@ struct ToBf16 {
   POSENC_INLINE std::uint16_t quick(double v, std::uint32_t& doubtful) {
     const auto f = static_cast<float>(v);
     const std::uint32_t b = bits_of(f);
-    doubtful |= (b & 0xffffu) == 0x8000u ? 1u : 0u;
+    doubtful |= (b & 0xffffu) == 0x8000u || (b & 0x7fffffffu) > 0x7f800000u ? 1u : 0u;  // a tie, or NaN
     return static_cast<std::uint16_t>((b + 0x7fffu + ((b >> 16) & 1u)) >> 16);
   }
 };
@@ -80,7 +80,7 @@ struct ToF16 {
     const std::uint32_t small = 0u - ((a - 0x38800000u) >> 31);
     const std::uint32_t tie_small = (bits_of(rest) & 0x7fffffffu) == 0x33000000u ? 1u : 0u;  // |rest| is 2^-25
     const std::uint32_t tie_normal = (a & 0x1fffu) == 0x1000u ? 1u : 0u;
-    doubtful |= (tie_small & small) | (tie_normal & ~small);
+    doubtful |= (tie_small & small) | (tie_normal & ~small) | (a > 0x7f800000u ? 1u : 0u);  // or NaN
     std::uint32_t r = (subnormal & small) | (normal & ~small);
     const std::uint32_t large = 0u - ((0x477fefffu - a) >> 31);  // from 65520 on: infinity
     r = (0x7c00u & large) | (r & ~large);
@@ -89,6 +89,9 @@ struct ToF16 {
 };
 
 POSENC_INLINE double magnitude(double v) { return num::double_of(num::bits_of(v) & ~(std::uint64_t{1} << 63)); }
+// What v - e and v + e lose by being doubles themselves, a half ulp of a number below |v| + e, and what e loses.
+constexpr double bound_slack = 1 + 0x1p-50;
+constexpr double value_slack = 0x1p-52;
 // Keeps the bound finite: infinite values (masks) are exact, and v + DBL_MAX decides nothing for finite ones.
 POSENC_INLINE double finite(double e) { return e < 0x1.fffffffffffffp1023 ? e : 0x1.fffffffffffffp1023; }
 
@@ -122,18 +125,17 @@ std::size_t round_with(const double* v, std::size_t n, double absolute, double r
 
 template <class To>
 std::size_t round_to(const double* v, std::size_t n, double absolute, double relative, void* out, std::uint32_t* undecided) {
-  absolute = finite(absolute);
-  return relative == 0 ? round_with<To, false>(v, n, absolute, 0, out, undecided)
-                       : round_with<To, true>(v, n, absolute, relative, out, undecided);
+  if (absolute == 0 && relative == 0) return round_with<To, false>(v, n, 0, 0, out, undecided);  // exact doubles stay so
+  return round_with<To, true>(v, n, finite(absolute * bound_slack), relative * bound_slack + value_slack, out, undecided);
 }
 
 std::size_t round_two(const double* hi, const double* lo, std::size_t n, double absolute, double relative, void* out,
                       std::uint32_t* undecided) {
   auto* target = static_cast<double*>(out);
   std::size_t count = 0;
+  const bool exact = absolute == 0 && relative == 0;
   for (std::size_t i = 0; i < n; ++i) {
-    // lo - e and lo + e round themselves; 2^-52 of e covers that.
-    const double e = finite((absolute + relative * magnitude(hi[i])) * (1 + 0x1p-51));
+    const double e = exact ? 0 : finite((absolute + relative * magnitude(hi[i])) * bound_slack + magnitude(lo[i]) * value_slack);
     const double low = hi[i] + (lo[i] - e), high = hi[i] + (lo[i] + e);
     target[i] = low;
     if (differ(low, high)) undecided[count++] = static_cast<std::uint32_t>(i);

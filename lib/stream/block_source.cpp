@@ -184,15 +184,12 @@ void BlockSource::imitated(const PlannedTensor& tensor, const Extent& e, std::by
 
 void BlockSource::integers(const PlannedTensor& tensor, const Extent& e, std::byte* out) {
   const auto count = static_cast<std::size_t>(e.elements());
+  integers_.resize(count);
+  evaluators_.of(tensor).integers(tensor.tensor, e, integers_.data());
   if (tensor.stored.dtype == DType::i64) {
-    // Blocks are byte buffers of a std::vector: aligned enough for any scalar, but not typed.
-    integers_.resize(count);
-    evaluators_.of(tensor).integers(tensor.tensor, e, integers_.data());
     std::memcpy(out, integers_.data(), count * 8);
     return;
   }
-  integers_.resize(count);
-  evaluators_.of(tensor).integers(tensor.tensor, e, integers_.data());
   for (std::size_t i = 0; i < count; ++i) {
     if (integers_[i] < std::numeric_limits<std::int32_t>::min() || integers_[i] > std::numeric_limits<std::int32_t>::max())
       fail_usage(fmt::format("tensor {} holds {}, which i32 cannot; use index dtype i64", tensor.stored.name, integers_[i]));

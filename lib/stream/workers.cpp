@@ -61,6 +61,7 @@ void for_each_block(std::span<const Work> work, const PipelineOptions& options,
   const auto threads = static_cast<std::size_t>(
       std::clamp<std::int64_t>(blocks, 1, static_cast<std::int64_t>(worker_count(options))));
   std::vector<std::thread> pool;
+  pool.reserve(threads);  // nothing may throw once threads run
   for (std::size_t i = 1; i < threads; ++i) try {
       pool.emplace_back([&worker, i] {
         worker(i);

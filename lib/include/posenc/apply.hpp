@@ -20,7 +20,7 @@ struct EnumNames<Operation> {
       {Operation::multiply, "multiply", "x * table"},
       {Operation::multiply_plus_one, "multiply-plus-one", "x * (table + 1): bert4keras merge_mode mul"},
       {Operation::rotate, "rotate", "pairs of lanes turned by cos and sin: queries and keys"},
-      {Operation::rotate_back, "rotate-back", "the same by the opposite angle; undoes rotate where attention_factor is 1"},
+      {Operation::rotate_back, "rotate-back", "the same by the opposite angle: undoes rotate where attention_factor is 1"},
   }};
 };
 
@@ -64,6 +64,7 @@ class Input {
 ///   y_a = x_a cos - x_b sin,  y_b = x_b cos + x_a sin   for each pair of lanes (a, b); lanes beyond the pairs as they are
 /// in real arithmetic, rounded once. Arithmetic float32 takes model code's steps: the table in its own steps, each product
 /// and the sum rounded. Infinities and NaN in the input follow IEEE 754. Throws usage where shapes do not meet.
+/// Its fields() say what was done (operation, pairing, ..), for records.
 [[nodiscard]] std::shared_ptr<const Encoding> applied(std::shared_ptr<const Encoding> tables, const Application& application,
                                                       std::shared_ptr<const Input> input);
 

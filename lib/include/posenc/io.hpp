@@ -65,6 +65,9 @@ class Reader {
 
 /// Metadata key under which the spec of a file is kept, as JSON text.
 inline constexpr std::string_view spec_key = "posenc_spec";
+/// Metadata key of what `posenc apply` did, as JSON text: operation, pairing, .. and the spec that was applied. The array that
+/// it was applied to is not in it, so that such a file does not verify by itself.
+inline constexpr std::string_view applied_key = "posenc_applied";
 inline constexpr std::string_view version_key = "posenc_version";
 
 }  // namespace posenc
