@@ -145,7 +145,7 @@ T weighted_sum(const std::vector<std::size_t>& alike, const std::vector<T>& weig
     const T mean = sums[0] / T::of(counts[0]);  // no key is before the first
     T out = mean;
     for (std::size_t j = 1; j < y.size(); ++j)
-      if (counts[j] > 0) out += T::of(counts[j]) * weights[j] * (sums[j] / T::of(counts[j]) - mean);
+      if (counts[j] > 0) out += weights[j] * (counts[j] == 1 ? sums[j] - mean : sums[j] - T::of(counts[j]) * mean);
     return out;
   } else {
     T out = weights[0] * y[0];
