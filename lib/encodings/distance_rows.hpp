@@ -53,17 +53,21 @@ ErrorBound distance_values(const F& f, std::int64_t head, std::int64_t first, st
     return {};
   } else {
     double largest = 0, relative = 0, at_zero = 0;
+    bool zeros = false;  // exact ones
     const num::Precision precision(128);
     for (std::int64_t i = 0; i < n; ++i) {
       double rest = 0;
       const double error = distance_value(f, head, first + i, lo != nullptr, hi[i], lo ? lo[i] : rest);
       largest = std::max(largest, error);
-      if (hi[i] == 0)
+      if (hi[i] == 0) {
         at_zero = std::max(at_zero, error);
-      else if (std::isfinite(hi[i]))
+        zeros = zeros || error == 0;
+      } else if (std::isfinite(hi[i])) {
         relative = std::max(relative, error / std::fabs(hi[i]) * (1 + 0x1p-50));
+      }
     }
-    constexpr double small = 0x1p-40;
+    // An absolute bound would leave exact zeros undecided, each of them; a relative one of 2^-32 one value in 256 of binary32.
+    const double small = zeros ? 0x1p-32 : 0x1p-40;
     return relative <= small ? ErrorBound{at_zero, relative} : ErrorBound{largest, 0};
   }
 }

@@ -24,11 +24,8 @@ std::vector<Tensor> Xpos::tensors() const {
 template <class T>
 T Xpos::Table::element(std::size_t, std::span<const std::int64_t> index) const {
   const Xpos& s = *spec_;
-  const T gamma = T::of(s.gamma), dim = T::of(s.head_dim);
-  const T zeta = (T::of(2 * index.back()) + gamma * dim) / ((T::of(std::int64_t{1}) + gamma) * dim);
-  if (s.output == XposOutput::zeta) return zeta;
-  const std::int64_t n = s.n(index[0]);
-  const T factor = pow(zeta, T::of(n) / T::of(s.scale_base));
+  if (s.output == XposOutput::zeta) return s.zeta<T>(index.back());
+  const T factor = s.factor<T>(index[1], s.n(index[0]));
   return s.output == XposOutput::query ? factor : T::of(std::int64_t{1}) / factor;
 }
 

@@ -71,6 +71,17 @@ struct Xpos {
     return offset + row - (centre == XposCentre::floor ? (total + 1) / 2 : total / 2);
   }
 
+  /// zeta of a pair, and the factor zeta^(n / scale_base).
+  template <class T>
+  [[nodiscard]] T zeta(std::int64_t pair) const {
+    const T g = T::of(gamma), dim = T::of(head_dim);
+    return (T::of(2 * pair) + g * dim) / ((T::of(std::int64_t{1}) + g) * dim);
+  }
+  template <class T>
+  [[nodiscard]] T factor(std::int64_t pair, std::int64_t at) const {
+    return pow(zeta<T>(pair), T::of(at) / T::of(scale_base));
+  }
+
   class Table;
   [[nodiscard]] Table table() const;
 };

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <sstream>
 
 #include "encodings/memory_file.hpp"
+#include "posenc/array.hpp"
 #include "posenc/error.hpp"
 #include "posenc/pipeline.hpp"
 #include "posenc/spec.hpp"
@@ -26,8 +28,24 @@ std::int64_t total_values(const Encoding& e) {
   return n;
 }
 
+// An array of the shape that a refusal names: "query wants shape [2, any], got nothing". Any size is 6; the values differ.
+std::string array_for(const std::string& message) {
+  const std::size_t open = message.find('['), close = message.find(']', open);
+  if (open == std::string::npos || close == std::string::npos) return "";
+  Array array;
+  std::istringstream sizes(message.substr(open + 1, close - open - 1));
+  std::int64_t count = 1;
+  for (std::string size; std::getline(sizes >> std::ws, size, ',');) {
+    array.shape.push_back(size == "any" ? 6 : std::stoll(size));
+    count *= array.shape.back();
+  }
+  for (std::int64_t i = 0; i < count; ++i) array.values.push_back(static_cast<double>(7 * i % 11 - 5) / 4);
+  return array.text();
+}
+
 // A value that a field may well take.
-std::string candidate(const FieldView& f) {
+std::string candidate(const FieldView& f, const std::string& message) {
+  if (f.type == "array") return message.starts_with(f.name + " wants shape") ? array_for(message) : f.value;
   if (f.type == "list") {
     std::string text = "1.5";
     for (int i = 1; i < 64; ++i) text += ",1.5";
@@ -51,7 +69,7 @@ bool satisfied(Encoding& e) {
       for (const FieldView& f : e.fields())
         if (!f.present && message.find(f.name) != std::string::npos && f.type != "choice") {
           try {
-            e.set(f.name, candidate(f));
+            e.set(f.name, candidate(f, message));
             changed = true;
           } catch (const Error&) {
           }
