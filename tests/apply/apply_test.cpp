@@ -11,6 +11,7 @@
 #include "encodings/memory_file.hpp"
 #include "encodings/oracle.hpp"
 #include "encodings/rope.hpp"
+#include "encodings/sincos_2d.hpp"
 #include "encodings/sinusoidal.hpp"
 #include "posenc/error.hpp"
 #include "stream/block_source.hpp"
@@ -112,9 +113,12 @@ TEST_CASE("rotate: every pairing, every dtype, correctly rounded") {
               const double* vector = x.data() + row * lanes;
               Big want = vector[l];
               if (l < rotary) {
-                const std::int64_t i = pairing == Pairing::interleaved ? l / 2 : l % pairs;
-                const bool first = pairing == Pairing::interleaved ? l % 2 == 0 : l < pairs;
-                const Big a = vector[pairing == Pairing::half ? i : 2 * i], b = vector[pairing == Pairing::half ? i + pairs : 2 * i + 1];
+                // interleaved-to-half reads halves and writes them interleaved when it turns back.
+                const bool switches = pairing == Pairing::interleaved_to_half;
+                const bool adjacent_out = pairing == Pairing::interleaved || (switches && back), halves_in = pairing == Pairing::half || (switches && back);
+                const std::int64_t i = adjacent_out ? l / 2 : l % pairs;
+                const bool first = adjacent_out ? l % 2 == 0 : l < pairs;
+                const Big a = vector[halves_in ? i : 2 * i], b = vector[halves_in ? i + pairs : 2 * i + 1];
                 const auto [c, s] = turn(131000 + row % positions, i, rotary);
                 const Big sine = back ? Big(-s) : s;
                 want = first ? Big(a * c - b * sine) : Big(b * c + a * sine);
@@ -202,6 +206,40 @@ TEST_CASE("a bias onto scores: sums that lie half way between two numbers go to 
     CHECK(wrong == 0);
     CHECK(masked == 3 * 4 * 15);
   }
+}
+
+TEST_CASE("huge and tiny inputs: every f64 is the formula's, though two doubles overflow on the way") {
+  constexpr std::int64_t rows = 8, dim = 8;
+  for (const double size : {1e305, 0x1p-1030, 0x1p-1074}) {
+    const std::vector<double> x(rows * dim, size);
+    const Sinusoidal sinusoid{.dim = dim, .positions = Positions::range(0, rows)};
+    const Rope rope{.head_dim = dim, .positions = Positions::range(0, rows), .layout = RopeLayout::half_width};
+    const auto product = results(applied(erase(sinusoid), {.operation = Operation::multiply}, memory({rows, dim}, x)), DType::f64);
+    const auto turned = results(applied(erase(rope), {.pairing = Pairing::half}, memory({rows, dim}, x)), DType::f64);
+    int wrong = 0;
+    for (std::int64_t flat = 0; flat < rows * dim; ++flat) {
+      const std::int64_t c = flat % dim, p = flat / dim;
+      const auto [cosine, sine] = turn(p, c / 2, dim);
+      wrong += correctly_rounded(DType::f64, product[static_cast<std::size_t>(flat)], Big(size) * (c % 2 == 0 ? sine : cosine)) ? 0 : 1;
+      const auto [cp, sp] = turn(p, c % (dim / 2), dim);
+      wrong += correctly_rounded(DType::f64, turned[static_cast<std::size_t>(flat)], Big(size) * (c < dim / 2 ? Big(cp - sp) : Big(cp + sp))) ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("zeros times a table are +0 or -0 by the table's sign, in every dtype and however the rows are cut") {
+  const Sinusoidal sinusoid{.dim = 8, .positions = Positions::range(0, 4)};
+  const auto y = applied(erase(sinusoid), {.operation = Operation::multiply}, memory({4, 8}, std::vector<double>(32, 0.0)));
+  for (const DType dtype : float_dtypes)
+    for (const double v : results(y, dtype)) CHECK((v == 0 && !std::signbit(v)));  // 0 is exact: no sign
+}
+
+TEST_CASE("a sum that lies on a tie without being known as one ends, at the even number") {
+  // sin(2 pi) is 0, which no interval tells: x + 0 with x between two f32 numbers.
+  const Sincos2d grid{.dim = 8, .height = 4, .width = 4, .coordinates = Sincos2dCoordinates::normalized, .eps = 0};
+  const auto y = applied(erase(grid), {}, memory({16, 8}, std::vector<double>(128, 1 + 0x1p-24)));
+  for (const double v : results(y, DType::f32)) CHECK(std::isfinite(v));
 }
 
 TEST_CASE("infinities and NaN in the input follow IEEE 754 and touch nothing else") {
@@ -308,5 +346,7 @@ TEST_CASE("what does not meet is refused in one sentence") {
   Rope angles = rope;
   angles.layout = RopeLayout::complex;
   says({.operation = Operation::add}, x, erase(angles), "complex");
+  says({.operation = Operation::rotate, .tensor = "cos"}, x, tables, "leave tensor 'cos' out");
+  says({.operation = Operation::add, .set = "long", .tensor = "cos"}, x, tables, "frequency set is for rotate");
   says({.operation = Operation::add}, memory({4, 7}, some_values(28, true)), erase(Sinusoidal{.dim = 8, .positions = Positions::range(0, 4)}), "the input's last axis has 7");
 }

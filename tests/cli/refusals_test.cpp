@@ -58,8 +58,17 @@ TEST_CASE("a bias too large for any disk is refused with its size and the form t
   CHECK(mentions(refused({"generate", "sinusoidal", "--dim", "1024", "--positions", "1e12", "-o", "x.npy"}, 4), "smaller dtype"));
 }
 
+TEST_CASE("an output that is called like an encoding") {
+  const Scratch scratch;
+  const Outcome outcome = run({"generate", "--json", "rope", "--head-dim", "8", "--positions", "4", "--format", "npz", "-o", "t5"}, {.folder = scratch.path()});
+  CHECK_MESSAGE(outcome.status == 0, outcome.err);
+  spill(scratch / "spec.json", run({"generate", "rope", "--positions", "4", "--print-spec"}).out);
+  const Outcome spec = run({"generate", "--spec", "spec.json", "--positions", "16", "-o", "rope", "--format", "npz"}, {.folder = scratch.path()});
+  CHECK_MESSAGE(spec.status == 0, spec.err);
+}
+
 TEST_CASE("positions") {
-  for (const char* range : {"0:9007199254740993", "9007199254740991:9007199254740994", "9e18", "99999999999999999999", "-5", "0:10:0", "1:2:3:4", "1:", ":1", "0:4,nan"})
+  for (const char* range : {"0:9007199254740994", "9007199254740991:9007199254740995", "9e18", "99999999999999999999", "-5", "0:10:0", "1:2:3:4", "1:", ":1", "0:4,nan"})
     CHECK(mentions(refused(rope({"--positions", range}), 2), "position"));
   CHECK(mentions(refused(rope({"--positions", "4", "--offset", "9007199254740992"}), 2), "2^53"));
   // A count that is right in itself and larger than any disk: refused before a byte is written.

@@ -5,6 +5,8 @@
 #include <random>
 
 #include "encodings/alibi.hpp"
+#include "encodings/encoding_checks.hpp"
+#include "encodings/memory_file.hpp"
 #include "encodings/mpfr_reference.hpp"
 #include "numeric/scalar.hpp"
 
@@ -12,6 +14,8 @@ namespace {
 
 using namespace posenc;
 using reference::Number;
+using testing_support::generated;
+using testing_support::MemoryFile;
 using Rule = AlibiRule;
 using Form = AlibiForm;
 using Kind = AlibiKind;
@@ -181,6 +185,20 @@ TEST_CASE("alibi: the fill keeps its bound, is exact where slopes are powers of 
 }
 
 // 12 bits of slope times a distance of up to 12 bits fit 24; many such products are ties of bf16 and f16.
+// Found by a search near midpoints of binary32: the product lies 2^-30 ulp beyond one, and its double exactly on it.
+TEST_CASE("alibi: a value whose double is a midpoint that the value is not") {
+  Alibi alibi{.num_heads = 280, .rule = Rule::geometric, .form = Form::row};
+  alibi.key_length = 1;
+  alibi.query_length = 1;
+  alibi.query_offset = 605248645;
+  const auto encoding = erase(alibi);
+  const MemoryFile file = generated(testing_support::spec_of(*encoding, DType::f32), plan(testing_support::spec_of(*encoding, DType::f32), ComplexForm::pair), {});
+  const double stored = stored_value(DType::f32, file.bytes[0].data() + 138 * 4);
+  const Number truth = Number(0) - Number(605248645) / exp2(Number(8) * 139 / 280);
+  CHECK(stored == truth.rounded(DType::f32));
+  CHECK(stored == -38584660);
+}
+
 TEST_CASE("alibi: learned slopes, whose products are exact and may be ties") {
   const Alibi s{.num_heads = 3, .slopes = {0.7001953125, -0.25, 0}, .kind = Kind::symmetric, .key_length = 600};
   const auto evaluator = erased(s)->evaluator();

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <random>
 
+#include "encodings/memory_file.hpp"
 #include "encodings/model.hpp"
 #include "encodings/oracle.hpp"
 #include "encodings/rope.hpp"
@@ -156,6 +157,38 @@ TEST_CASE("rope: any cut gives the same bytes, for ranges, lists and fractions, 
           CHECK(std::equal(pieces.begin(), pieces.end(), whole.begin()));
         }
       }
+}
+
+TEST_CASE("rope: amplitudes near the ends of the dtypes: values correctly rounded, zeros without a sign, laws hold") {
+  for (const double amplitude : {1e-307, 1e-33, 1e-7, 1e-5, 1e6})
+    for (const DType dtype : float_dtypes) {
+      Rope rope{.head_dim = 4, .positions = Positions::range(0, 64)};
+      rope.attention_factor = amplitude;
+      const Spec spec = spec_of(rope, dtype);
+      int wrong = 0;
+      for (std::size_t tensor : {0u, 1u}) {
+        const auto values = produced(spec, tensor, 0, 128);
+        for (std::int64_t at = 0; at < 128; ++at) {
+          const Big angle = Big(at / 2) * plain_frequency(10000, at % 2, 4);
+          const Big truth = Big(amplitude) * (tensor == 0 ? cos(angle) : sin(angle));
+          wrong += oracle::correctly_rounded(dtype, values[static_cast<std::size_t>(at)], truth) ? 0 : 1;
+          if (at < 2 && tensor == 1) wrong += std::signbit(values[static_cast<std::size_t>(at)]) ? 1 : 0;
+        }
+      }
+      CHECK(wrong == 0);
+      const auto planned = plan(spec, ComplexForm::pair);
+      const auto file = testing_support::generated(spec, planned, {});
+      const std::vector<std::size_t> sources{0, 1};
+      for (const LawVerdict& law : check_laws(spec, file, planned, sources)) CHECK_MESSAGE(!law.failure, law.name, ": ", law.failure.value_or(""));
+    }
+}
+
+TEST_CASE("positions that end at 2^53 read back from their text") {
+  for (const char* text : {"9007199254740992,", "-9007199254740992,", "9007199254740990:9007199254740993", "-9007199254740990:-9007199254740993:-1", "0.5,9007199254740991,9007199254740992"}) {
+    const Positions positions = Positions::parse(text);
+    CHECK(Positions::parse(positions.text()) == positions);
+  }
+  CHECK(Positions::parse("9007199254740992,").size() == 1);
 }
 
 TEST_CASE("rope: real positions are correctly rounded too") {
