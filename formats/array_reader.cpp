@@ -7,6 +7,7 @@
 
 #include "checked.hpp"
 #include "posenc/error.hpp"
+#include "posenc/text.hpp"
 
 namespace posenc::formats {
 namespace {
@@ -49,6 +50,10 @@ void ArrayReader::read(std::size_t index, std::int64_t first, std::span<std::byt
   if (out.empty()) return;
   const StoredArray& array = arrays_[index];
   if (array.column_major) {
+    constexpr std::int64_t most = std::int64_t{1} << 30;
+    if (tensor.bytes() > most)
+      fail_usage(fmt::format("{} is column-major, which is turned around in memory up to {}; it has {}; save it row-major (numpy.ascontiguousarray)",
+                             describe(path_, tensor.name), human_bytes(most), human_bytes(static_cast<std::uint64_t>(tensor.bytes()))));
     Turned& turned = *turned_[index];
     std::call_once(turned.once, [&] { turn(array, turned); });
     std::memcpy(out.data(), turned.bytes.data() + static_cast<std::size_t>(first) * size, out.size());

@@ -26,17 +26,26 @@ class InflatedSource : public ByteSource {
     z_stream stream{};
     std::uint64_t in = 0, out = 0;  ///< bytes consumed and produced so far
   };
-  void inflate_into(std::span<std::byte> out) const;
-  void restart(std::uint64_t offset) const;
-  void check_end() const;
+  // What a stream under way takes, about 100 KiB and 40 KiB a copy. An archive may have many members: one of which little
+  // has been read gives it back.
+  struct Running {
+    State now;
+    std::vector<std::unique_ptr<State>> copies;  // rising in `out`; [0] is the start
+    std::vector<std::byte> input;
+    Running();
+    ~Running();
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+  };
+  void inflate_into(Running& run, std::span<std::byte> out) const;
+  static void restart(Running& run, std::uint64_t offset);
+  void check_end(Running& run) const;
 
   std::shared_ptr<const InputFile> file_;
   std::uint64_t offset_, packed_, size_, spacing_;
   std::string what_;
   mutable std::mutex mutex_;
-  mutable State now_;
-  mutable std::vector<std::unique_ptr<State>> copies_;  // rising in `out`; [0] is the start
-  mutable std::vector<std::byte> input_;
+  mutable std::unique_ptr<Running> running_;
 };
 
 }  // namespace posenc::formats

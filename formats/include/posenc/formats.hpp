@@ -43,7 +43,7 @@ void check_plan(const FormatTraits& format, const FilePlan& plan);
 [[nodiscard]] std::unique_ptr<Writer> create(const FormatTraits& format, const std::string& path, const FilePlan& plan);
 
 /// Opens a file for reading. Memory stays bounded by the caller's blocks, except that a column-major NPY array is turned
-/// around in memory at its first read. A compressed NPZ member is inflated as it is read, from checkpoints. CRCs of
+/// around in memory at its first read (1 GiB at most; usage beyond). A compressed NPZ member is inflated as it is read, from checkpoints. CRCs of
 /// a member are checked once all of it has been read.
 [[nodiscard]] std::unique_ptr<Reader> open(const std::string& path);
 
