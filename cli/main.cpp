@@ -21,8 +21,8 @@ namespace posenc::cli {
 namespace {
 
 constexpr const char* about =
-    "Make, rescale, verify and recognise the position tables and bias matrices of transformers: correctly rounded, the same\n"
-    "bytes on every machine.";
+    "Make, verify and apply the position tables and bias matrices of transformers: correctly rounded, the same bytes on\n"
+    "every machine.";
 constexpr const char* statuses =
     "Exit status: 0 done, all holds; 1 verify found a difference; 2 usage, or a spec that makes no sense;\n"
     "3 an input file breaks its format; 4 the system refused (disk full, permission).";

@@ -1,5 +1,6 @@
 // complex_order: parameters, tensors, formula, laws.
 #include "encodings/complex_order.hpp"
+#include "encodings/law_tools.hpp"
 
 #include "encodings/model.hpp"
 
@@ -89,11 +90,7 @@ std::optional<Value> value(const ComplexOrder& s, const Stored& stored, std::int
   return Value{(*re)[at], (*im)[at]};
 }
 
-std::vector<std::int64_t> spread(std::int64_t n, std::int64_t most) {
-  std::vector<std::int64_t> out;
-  for (std::int64_t i = 0; i < std::min(n, most); ++i) out.push_back(n <= most ? i : static_cast<std::int64_t>(static_cast<double>(i) / static_cast<double>(most - 1) * static_cast<double>(n - 1)));
-  return out;
-}
+using detail::spread;
 
 // Each part of z is off by u times itself, or by half the smallest step of f16, u 2^-14, so |z| by sqrt(2) of that; r outside
 // the dtype's range says nothing. The hypotenuse of doubles errs by 4e.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "encodings/learned.hpp"
+#include "encodings/law_tools.hpp"
 #include "posenc/text.hpp"
 
 namespace posenc {
@@ -11,12 +12,7 @@ namespace {
 
 using Failed = std::optional<std::string>;
 
-std::vector<std::int64_t> spread(std::int64_t n, std::int64_t most) {
-  std::vector<std::int64_t> out;
-  for (std::int64_t i = 0; i < std::min(n, most); ++i)
-    out.push_back(n <= most ? i : static_cast<std::int64_t>(static_cast<double>(i) / static_cast<double>(most - 1) * static_cast<double>(n - 1)));
-  return out;
-}
+using detail::spread;
 
 struct Numbers {
   double low, high, mean, variance, scale;

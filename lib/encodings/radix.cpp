@@ -1,5 +1,6 @@
 // radix: parameters, tensors, formulas, laws.
 #include "encodings/radix.hpp"
+#include "encodings/law_tools.hpp"
 
 #include <algorithm>
 
@@ -144,18 +145,14 @@ namespace {
 using Failed = std::optional<std::string>;
 constexpr double e = 0x1p-53;
 
-std::vector<std::int64_t> spread(std::int64_t n) {
-  std::vector<std::int64_t> out;
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(n, 48); ++i) out.push_back(n <= 48 ? i : static_cast<std::int64_t>(static_cast<double>(i) / 47 * static_cast<double>(n - 1)));
-  return out;
-}
+using detail::spread;
 
 // The digits times their weights are n / factor, up to a multiple of the capacity. A stored digit d is off by u d (2^-25 where
 // f16 is subnormal, which is u 2^-14), so the sum by u n' and a little; each of the 3 operations per digit rounds by e n'.
 Failed value(const Radix& s, const Stored& stored) {
   const std::vector<std::int64_t> radices = s.all_radices();
   const double u = s.integral() ? 0 : stored.unit_roundoff(0);
-  for (const std::int64_t r : spread(s.positions.size())) {
+  for (const std::int64_t r : spread(s.positions.size(), 48)) {
     const auto row = stored.row(0, r);
     if (!row) return {};
     double sum = 0, weight = 1, most = 0;
@@ -179,7 +176,7 @@ Failed value(const Radix& s, const Stored& stored) {
 // cos^2 + sin^2: each square off by 2u + u^2 relative, together by as much of 1; three operations round by e.
 Failed norm(const Radix& s, const Stored& stored) {
   const double u = stored.unit_roundoff(2), tolerance = (2 * u + u * u) * (1 + 0x1p-7) + 4 * e;
-  for (const std::int64_t r : spread(s.positions.size())) {
+  for (const std::int64_t r : spread(s.positions.size(), 48)) {
     const auto a = stored.row(2, r), b = stored.row(3, r);
     if (!a || !b) return {};
     for (std::size_t i = 0; i < a->size(); ++i)
@@ -193,7 +190,7 @@ Failed norm(const Radix& s, const Stored& stored) {
 Failed quotient(const Radix& s, const Stored& stored) {
   const double u = stored.unit_roundoff(1);
   const auto beta = stored.row(0, 0);
-  for (const std::int64_t r : spread(s.positions.size())) {
+  for (const std::int64_t r : spread(s.positions.size(), 48)) {
     const auto row = stored.row(1, r);
     if (!row || !beta) return {};
     for (std::size_t i = 0; i + 1 < row->size(); ++i) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "encodings/recurrent.hpp"
+#include "encodings/law_tools.hpp"
 #include "posenc/text.hpp"
 
 namespace posenc {
@@ -12,11 +13,7 @@ namespace {
 using Failed = std::optional<std::string>;
 constexpr double e = 0x1p-53;
 
-std::vector<std::int64_t> spread(std::int64_t n, std::int64_t most) {
-  std::vector<std::int64_t> out;
-  for (std::int64_t i = 0; i < std::min(n, most); ++i) out.push_back(n <= most ? i : i * (n - 1) / (most - 1));
-  return out;
-}
+using detail::spread;
 
 // Row k is sin and cos of k theta_i, within u; the reference is right to e.
 Failed sinusoid(const Recurrent& s, const Stored& stored) {

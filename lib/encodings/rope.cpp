@@ -1,4 +1,4 @@
-// rope: parameters, tensors, formula. The fast fill is in rope_fill.cpp, the laws in rope_laws.cpp.
+// rope: parameters, tensors, formula. The fast fill is in rope_state.cpp, the laws in rope_laws.cpp.
 #include "encodings/rope.hpp"
 
 #include "encodings/model.hpp"

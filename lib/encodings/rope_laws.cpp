@@ -2,18 +2,13 @@
 #include <cmath>
 
 #include "encodings/rope_state.hpp"
-#include "encodings/span_laws.hpp"
+#include "encodings/law_tools.hpp"
 #include "posenc/text.hpp"
 
 namespace posenc {
 namespace {
 
-// Rows to look at: the first, the last, and some in between; laws are cheap looks, not the comparison of every value.
-std::vector<std::int64_t> sampled(std::int64_t n) {
-  std::vector<std::int64_t> rows;
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(n, 64); ++i) rows.push_back(n <= 64 ? i : i * (n - 1) / 63);
-  return rows;
-}
+constexpr std::int64_t some = 64;  // rows looked at
 
 // cos and sin of each pair of one position, wherever the layout keeps them.
 struct PairReader {
@@ -94,7 +89,7 @@ std::vector<Law> Rope::laws() const {
                       const double d = u * m + detail::floor_of(u), tolerance = 4 * m * d + 2 * d * d + m * m * 0x1p-48;
                       if (!detail::in_range(m, u)) return std::nullopt;
                       std::vector<double> c, s;
-                      for (std::int64_t r : sampled(state->positions.size())) {
+                      for (std::int64_t r : detail::spread(state->positions.size(), some)) {
                         if (!pairs_of(stored, r, c, s)) return std::nullopt;
                         for (std::size_t i = 0; i < c.size(); ++i) {
                           const double off = c[i] * c[i] + s[i] * s[i] - m * m;
@@ -116,7 +111,7 @@ std::vector<Law> Rope::laws() const {
                         if (!detail::in_range(m, u)) return std::nullopt;
                         std::vector<double> c1, s1, c, s, cn, sn;
                         if (!pairs_of(stored, 1, c1, s1)) return std::nullopt;
-                        for (std::int64_t r : sampled(state->positions.size() - 1)) {
+                        for (std::int64_t r : detail::spread(state->positions.size() - 1, some)) {
                           if (!pairs_of(stored, r, c, s) || !pairs_of(stored, r + 1, cn, sn)) return std::nullopt;
                           for (std::size_t i = 0; i < c.size(); ++i) {
                             const double ec = c[i] * c1[i] - s[i] * s1[i] - m * cn[i];
@@ -135,7 +130,7 @@ std::vector<Law> Rope::laws() const {
                       [=](const Stored& stored) -> std::optional<std::string> {
                         const std::int64_t n = state->pairs;
                         for (std::size_t part = 0; part < 2; ++part)
-                          for (std::int64_t r : sampled(state->positions.size())) {
+                          for (std::int64_t r : detail::spread(state->positions.size(), some)) {
                             const auto row = stored.row(tensor + part, r);
                             if (!row) return std::nullopt;
                             for (std::int64_t i = 0; i < n; ++i) {

@@ -10,7 +10,6 @@ namespace posenc {
 struct RopeState::Caches {
   std::mutex mutex;
   std::map<std::pair<int, std::size_t>, std::vector<num::Real>> real;  ///< by (precision, set)
-  std::map<int, num::Real> amplitude;
   std::map<std::size_t, std::vector<num::Float32>> float32;
   std::map<std::size_t, std::vector<num::BFloat16>> bfloat16;
   std::map<std::size_t, std::vector<num::Bounded>> bounded;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "encodings/sincos_2d.hpp"
+#include "encodings/law_tools.hpp"
 #include "posenc/text.hpp"
 
 namespace posenc {
@@ -35,20 +36,15 @@ class Grid {
   std::optional<std::vector<double>> values_;
 };
 
-// Up to 8 numbers over [0, n), ends included.
-std::vector<std::int64_t> spread(std::int64_t n) {
-  std::vector<std::int64_t> out;
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(n, 8); ++i) out.push_back(n <= 8 ? i : i * (n - 1) / 7);
-  return out;
-}
+constexpr std::int64_t some = 8;  // rows and columns looked at
 
 // sin^2 + cos^2: each square is off by 2u + u^2 relative, together by as much of 1; two products and a sum add 3e.
 Failed norm(const Sincos2d& s, const Stored& stored) {
   const double u = stored.unit_roundoff(0);
   const double tolerance = (2 * u + u * u) * margin + 4 * e;
   Grid grid(s, stored);
-  for (const std::int64_t y : spread(s.height))
-    for (const std::int64_t x : spread(s.width))
+  for (const std::int64_t y : detail::spread(s.height, some))
+    for (const std::int64_t x : detail::spread(s.width, some))
       for (const bool of_x : {false, true})
         for (std::int64_t i = 0; i < s.frequencies(); ++i) {
           const auto a = grid.at({y, x}, s.channel_of({i, of_x, true})), b = grid.at({y, x}, s.channel_of({i, of_x, false}));
@@ -64,8 +60,8 @@ Failed norm(const Sincos2d& s, const Stored& stored) {
 // Equal formulas give equal values, whatever the rounding.
 Failed separable(const Sincos2d& s, const Stored& stored) {
   Grid one(s, stored), other(s, stored);
-  for (const std::int64_t y : spread(s.height))
-    for (const std::int64_t x : spread(s.width))
+  for (const std::int64_t y : detail::spread(s.height, some))
+    for (const std::int64_t x : detail::spread(s.width, some))
       for (std::int64_t c = 0; c < s.dim; ++c) {
         const bool of_x = s.channel(c).of_x;
         const auto here = one.at({y, x}, c), there = other.at(of_x ? Sincos2d::Pixel{0, x} : Sincos2d::Pixel{y, 0}, c);
@@ -78,7 +74,7 @@ Failed separable(const Sincos2d& s, const Stored& stored) {
 }
 
 Failed prefix(const Sincos2d& s, const Stored& stored) {
-  for (const std::int64_t r : spread(s.prefix_rows)) {
+  for (const std::int64_t r : detail::spread(s.prefix_rows, some)) {
     const auto row = stored.row(0, r);
     if (!row) return {};
     for (std::size_t c = 0; c < row->size(); ++c)

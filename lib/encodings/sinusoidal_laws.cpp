@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "encodings/sinusoidal.hpp"
+#include "encodings/law_tools.hpp"
 #include "posenc/text.hpp"
 
 namespace posenc {
@@ -21,14 +22,8 @@ using Row = std::vector<double>;
 
 // Up to `count` row numbers over [0, rows), ends included, none of them the padding row.
 std::vector<std::int64_t> spread(const Sinusoidal& s, std::int64_t rows, std::int64_t count) {
-  std::vector<std::int64_t> out;
-  for (std::int64_t i = 0; i < std::min(rows, count); ++i) {
-    const std::int64_t row =
-        rows <= count
-            ? i
-            : static_cast<std::int64_t>(static_cast<double>(i) / static_cast<double>(count - 1) * static_cast<double>(rows - 1));
-    if (s.padding_row != row) out.push_back(row);
-  }
+  std::vector<std::int64_t> out = detail::spread(rows, count);
+  if (s.padding_row) std::erase(out, *s.padding_row);
   return out;
 }
 

@@ -6,18 +6,6 @@
 
 namespace posenc::detail {
 
-bool in_range(double x, double u) { return u != 0x1p-11 || std::fabs(x) < 65504; }
-
-double floor_of(double u) { return u == 0x1p-11 ? u * 0x1p-14 : u == 0x1p-53 ? 0x1p-1074 : u * 0x1p-126; }
-
-std::vector<std::int64_t> spread(std::int64_t n) {
-  constexpr std::int64_t samples = 24;
-  std::vector<std::int64_t> out;
-  for (std::int64_t i = 0; i < std::min(n, samples); ++i)
-    out.push_back(n <= samples ? i : static_cast<std::int64_t>(static_cast<double>(i) / (samples - 1) * static_cast<double>(n - 1)));
-  return out;
-}
-
 Law row_law(std::string name, std::string text, std::string source, const AttentionSpan& span, std::int64_t heads,
             std::function<Failed(const SpanRow&)> holds) {
   const auto check = [=](const Stored& stored) -> Failed {

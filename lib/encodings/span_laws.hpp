@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "law_tools.hpp"
 #include "encodings/attention_span.hpp"
 #include "posenc/law.hpp"
 
@@ -22,13 +23,6 @@ struct SpanRow {
   [[nodiscard]] bool holds(std::int64_t distance) const { return distance >= first && distance <= last(); }
   [[nodiscard]] double at(std::int64_t distance) const { return values[static_cast<std::size_t>(distance - first)]; }
 };
-
-/// Half the smallest step of the stored dtype whose unit roundoff is u: what a value near 0 may be off by.
-double floor_of(double u);
-/// Whether a number is stored as one: f16 has infinities from 65520 on.
-bool in_range(double x, double u);
-/// Up to 24 numbers over [0, n), ends included.
-std::vector<std::int64_t> spread(std::int64_t n);
 
 /// A law that every row keeps by itself; `heads` is 1 for tensors without a head axis.
 Law row_law(std::string name, std::string text, std::string source, const AttentionSpan& span, std::int64_t heads,
