@@ -74,6 +74,23 @@ TEST_CASE("apply: a bias takes its sizes from the scores; scores print") {
   CHECK(json == nlohmann::json{{"query", 0}, {"key", 0}, {"scores", {{{"at", nlohmann::json::array()}, {"score", 2.0}}}}});
 }
 
+TEST_CASE("apply: a result says what was done, and that it carries no spec to verify by") {
+  const Scratch scratch;
+  const std::string x = vectors(scratch, "x.npy", "8", "4");
+  for (const std::string name : {"y.npy", "y.npz", "y.h5", "y.safetensors"}) {
+    REQUIRE(run({"apply", "rope", "--layout", "half", "--input", x, "--input-axes", "position,lane", "-o", scratch / name}).status == 0);
+    const auto record = nlohmann::json::parse(run({"inspect", scratch / name, "--json"}).out).at("applied");
+    CHECK(record.at("operation") == "rotate");
+    CHECK(record.at("pairing") == "half");
+    CHECK(record.at("input_axes") == "position,lane");
+    CHECK(record.at("spec").at("encoding") == "rope");
+    CHECK(mentions(run({"inspect", scratch / name}).out, "posenc apply"));
+    const Outcome verify = run({"verify", scratch / name});
+    CHECK(verify.status == 2);
+    CHECK(mentions(verify.err, "spec"));
+  }
+}
+
 TEST_CASE("apply: refusals") {
   const Scratch scratch;
   const std::string x = vectors(scratch, "x.npy", "8", "4");
@@ -94,6 +111,11 @@ TEST_CASE("apply: refusals") {
   no({"rope", "--positions", "5", "--layout", "half", "--input", x, "-o", "y.npy"}, "5 positions, the input has 4");
   no({"rope", "--layout", "half", "--input", x + "#nothing", "-o", "y.npy"}, "has no array");
   no({"rope", "--layout", "half", "--pairing", "halves", "--input", x, "-o", "y.npy"}, "half");
+  no({"rope", "--layout", "half", "--operation", "rotate", "--tensor", "cos", "--input", x, "-o", "y.npy"}, "leave tensor");
+  no({"sinusoidal", "--set", "long", "--input", x, "-o", "y.npy"}, "for rotate");
+  no({"rope", "--layout", "half", "--complex", "pair", "--input", x, "-o", "y.npy"}, "--complex");
+  no({"rope", "--layout", "half", "--index-dtype", "i32", "--input", x, "-o", "y.npy"}, "--index-dtype");
+  no({"rope", "--layout", "half", "--input-axes", "position,", "--input", x, "-o", "y.npy"}, "--input-axes");
   no({"--table", x, "rope", "--input", x, "-o", "y.npy"}, "leave the encoding out");
   CHECK(mentions(refused({"apply", "rope", "--layout", "half", "--input", "gone.npy", "-o", "y.npy"}, 4), "gone.npy"));
   spill(scratch / "bad.npy", "not an array");
