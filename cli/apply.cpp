@@ -1,6 +1,8 @@
 // posenc apply: an encoding put to use on an array: added, multiplied, turned.
 #include <fmt/format.h>
 
+#include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "array_argument.hpp"
@@ -56,9 +58,11 @@ bool given(const Options& o, const std::string& field) {
 }
 
 // Sizes that the array itself tells: what --positions, --head-dim, --key-length, .. would say. Lengths follow the array even
-// where a config has its own; widths only where the encoding is named on the command line.
-void sizes_from_input(const Options& o, const std::vector<std::int64_t>& shape, const Application& a, Encoding& encoding, std::vector<std::string>& remarks) {
-  if (!o.spec.spec.empty()) return;
+// where a config has its own; widths only where the encoding is named on the command line and has one anyway.
+std::vector<std::pair<std::string, std::string>> sizes_from_input(const Options& o, const std::vector<std::int64_t>& shape, const Application& a,
+                                                                  const Encoding& encoding, std::vector<std::string>& remarks) {
+  std::vector<std::pair<std::string, std::string>> out;
+  if (!o.spec.spec.empty()) return out;
   const auto along = [&](const std::string& axis, std::size_t from_end) -> std::optional<std::int64_t> {
     if (a.axes.size() == shape.size())
       for (std::size_t i = 0; i < shape.size(); ++i)
@@ -75,14 +79,15 @@ void sizes_from_input(const Options& o, const std::vector<std::int64_t>& shape, 
                                 {"num_heads", along("head", 3), false},    {"head_dim", along("lane", 1), false}, {"dim", along("lane", 1), false}};
   std::string said;
   for (const Size& size : sizes) {
-    if (!size.value || given(o, size.field) || (!size.length && o.spec.given.encoding.empty())) continue;
+    if (!size.value || given(o, size.field) || (!size.length && !o.spec.config.empty())) continue;
     const auto fields = encoding.fields();
     const auto field = std::find_if(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == size.field; });
-    if (field == fields.end() || field->value == print(*size.value)) continue;
-    encoding.set(size.field, print(*size.value));
+    if (field == fields.end() || field->value == print(*size.value) || (!size.length && !field->present)) continue;
+    out.emplace_back(size.field, print(*size.value));
     said += fmt::format("{}{} {}", said.empty() ? "" : ", ", size.field, *size.value);
   }
   if (!said.empty()) remarks.push_back(fmt::format("{}: {} (its shape)", o.input, said));
+  return out;
 }
 
 // The tables that are applied, and the spec that they come from where there is one.
@@ -98,6 +103,9 @@ Source source_of(const Options& o, const std::vector<std::int64_t>& shape, const
   }
   SpecOptions plain = o.spec;
   plain.tensors.clear();
+  // Before anything is checked: a share of the width wants the width.
+  if (!plain.given.encoding.empty() && plain.config.empty())
+    for (auto& size : sizes_from_input(o, shape, a, *make_encoding(plain.given.encoding), remarks)) plain.given.settings.push_back(std::move(size));
   std::optional<Spec> spec = spec_from(plain, remarks);
   if (!spec) fail_usage("apply wants an encoding, --config, --spec or --table (see posenc apply --help)");
   std::vector<std::string> names;
@@ -109,7 +117,8 @@ Source source_of(const Options& o, const std::vector<std::int64_t>& shape, const
     fail_usage(o.layer_type.empty() ? fmt::format("there is a table for each of {}; say which with --layer-type", one_of(names))
                                     : fmt::format("there is no layer type {}{}", quoted_word(o.layer_type), names.size() > 1 ? "; there are " + one_of(names) : ""));
   std::shared_ptr<Encoding> encoding = spec->tables[chosen].encoding->clone();
-  sizes_from_input(o, shape, a, *encoding, remarks);
+  if (!plain.config.empty())
+    for (const auto& [field, text] : sizes_from_input(o, shape, a, *encoding, remarks)) encoding->set(field, text);
   spec->tables = {{"", encoding}};
   return {encoding, spec};
 }
@@ -128,7 +137,7 @@ int print_scores(const Options& o, const Common& common, const Source& source, c
   const std::vector<Score> found = scores(source.tables, a, input_from(query.reader, query.tensor), input_from(key.reader, key.tensor), m, n);
   if (common.json) {
     nlohmann::ordered_json json{{"query", m}, {"key", n}, {"scores", nlohmann::ordered_json::array()}};
-    for (const Score& s : found) json["scores"].push_back({{"at", s.where}, {"score", s.value}});
+    for (const Score& s : found) json["scores"].push_back({{"at", s.where}, {"score", std::isfinite(s.value) ? nlohmann::ordered_json(s.value) : nlohmann::ordered_json(print(s.value))}});
     fmt::print("{}\n", json_text(json));
     return 0;
   }
@@ -151,6 +160,9 @@ int run(const Options& o, const Common& common) {
   spec.tables.push_back({"", applied(source.tables, a, values)});
   spec.dtype = !o.spec.dtype.empty() ? parse_dtype(o.spec.dtype) : (info(form.dtype).integer ? DType::f32 : form.dtype);
   spec.arithmetic = o.spec.arithmetic.empty() ? (source.spec ? source.spec->arithmetic : Arithmetic::exact) : parse_enum<Arithmetic>(o.spec.arithmetic, "--arithmetic");
+  for (const FieldView& field : spec.tables[0].encoding->fields())
+    if (field.name == "pairing")
+      if (const std::string remark = pairing_remark(*source.tables, parse_enum<Pairing>(field.value, "pairing")); !remark.empty()) remarks.push_back(remark);
   const formats::FormatTraits& format = output_format(o.out, "apply");
   std::vector<PlannedTensor> tensors = plan(spec, ComplexForm::pair);
   if (a.axes.empty()) tensors[0].stored.axis_names = form.axis_names;
@@ -170,6 +182,9 @@ int run(const Options& o, const Common& common) {
 
   if (!common.quiet)
     for (const std::string& remark : remarks) say(remark);
+  for (const std::string& read : {input.path, o.table})
+    if (std::error_code none; !read.empty() && std::filesystem::equivalent(read, file.path, none) && input.reader->tensors().size() > 1)
+      fail_usage(fmt::format("{} is read here and holds more than the result would; write to another file", file.path));
   const std::unique_ptr<Writer> writer = formats::create(format, file.path, file.plan);
   PipelineOptions options = pipeline_options(common);
   set_block_bytes(o.out, options);
@@ -191,7 +206,7 @@ Command add_apply(CLI::App& app, Common& common) {
   auto o = std::make_shared<Options>();
   add_text(*sub, "--input", o->input, "FILE[#TENSOR]", "the array: vectors or scores, any leading axes");
   add_text(*sub, "--operation", o->operation, "NAME", "add, multiply, multiply-plus-one, rotate or rotate-back (default: rotate with cos and sin, else add)");
-  add_text(*sub, "--pairing", o->pairing, "NAME", "how pairs of lanes lie: half, interleaved or interleaved-to-half (default: as the layout says)");
+  add_text(*sub, "--pairing", o->pairing, "NAME", "how pairs of lanes lie: half, interleaved, interleaved-to-half or axis-halves (default: as the layout says)");
   add_text(*sub, "--input-axes", o->axes, "NAMES", "the input's axes, as batch,position,head,lane (default: the table's axes are the last ones)");
   add_text(*sub, "--table", o->table, "FILE", "tables from a file instead of an encoding");
   add_text(*sub, "--set", o->set, "NAME", "which of several frequency sets (longrope: short, long)");

@@ -20,12 +20,20 @@ bool names_a_file(const std::string& path) {
   return false;
 }
 
-// FILE and TENSOR of FILE#TENSOR; a name with '#' in it that is a file stays whole.
+// FILE and TENSOR of FILE#TENSOR: cut at the first '#' that leaves the name of a file, for names of arrays may have one too;
+// a name with '#' in it that is a file stays whole. HDF5 users write /group/name.
 std::pair<std::string, std::string> split_name(const std::string& text, bool any_suffix) {
-  const std::size_t hash = text.rfind('#');
   struct stat status {};
-  if (hash == std::string::npos || !(any_suffix || names_a_file(text.substr(0, hash))) || ::stat(text.c_str(), &status) == 0) return {text, ""};
-  return {text.substr(0, hash), text.substr(hash + 1)};
+  if (::stat(text.c_str(), &status) == 0) return {text, ""};
+  std::size_t cut = std::string::npos;
+  for (std::size_t hash = text.find('#'); hash != std::string::npos; hash = text.find('#', hash + 1)) {
+    const std::string path = text.substr(0, hash);
+    if (!any_suffix && !names_a_file(path)) continue;
+    cut = hash;
+    if (::stat(path.c_str(), &status) == 0) break;
+  }
+  if (cut == std::string::npos) return {text, ""};
+  return {text.substr(0, cut), text.substr(text[std::min(cut + 1, text.size() - 1)] == '/' ? cut + 2 : cut + 1)};
 }
 
 ArrayInFile pick(const std::string& path, const std::string& tensor, const std::string& what) {

@@ -61,6 +61,7 @@ void add_encodings(CLI::App& app, Given& given, const std::vector<std::string>& 
     CLI::App* sub = app.add_subcommand(name, fmt::format("{} ({})", entry.summary, entry.source));
     sub->fallthrough();
     sub->get_formatter()->column_width(34);
+    sub->footer(fmt::format("Options of the command itself: posenc {} --help", app.get_name()));
     sub->callback([&given, name] { given.encoding = name; });
     if (any_named && !named(name)) continue;
     std::set<std::string> seen;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
 #include <new>
 
 #include "posenc/error.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t least_spacing = std::uint64_t{4} << 20;
 constexpr std::uint64_t most_copies = 256;  // about 40 KiB each
+constexpr std::size_t window = std::size_t{4} << 20;
 constexpr std::uint64_t soon_again = std::uint64_t{16} << 10;  // a start that is as quickly inflated once more: an array's header
 
 }  // namespace
@@ -33,11 +35,39 @@ InflatedSource::Running::~Running() {
   for (const auto& copy : copies) ::inflateEnd(&copy->stream);
 }
 
+// `made` has just been produced, up to now.out.
+void InflatedSource::Running::keep(std::span<const std::byte> made) {
+  if (recent.empty()) recent.resize(window);
+  kept = std::min<std::uint64_t>(window, kept + made.size());
+  if (made.size() > window) made = made.last(window);
+  std::size_t at = static_cast<std::size_t>((now.out - made.size()) % window);
+  while (!made.empty()) {
+    const std::size_t run = std::min(made.size(), window - at);
+    std::memcpy(recent.data() + at, made.data(), run);
+    made = made.subspan(run);
+    at = 0;
+  }
+}
+
+// As many of the wanted bytes as are kept, from the first on; 0 when the first is not.
+std::size_t InflatedSource::Running::take(std::uint64_t offset, std::span<std::byte> out) const {
+  if (offset >= now.out || now.out - offset > kept) return 0;
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), now.out - offset));
+  for (std::size_t done = 0; done < count;) {
+    const auto at = static_cast<std::size_t>((offset + done) % window);
+    const std::size_t run = std::min(count - done, window - at);
+    std::memcpy(out.data() + done, recent.data() + at, run);
+    done += run;
+  }
+  return count;
+}
+
 void InflatedSource::restart(Running& run, std::uint64_t offset) {
   const auto above = std::find_if(run.copies.begin(), run.copies.end(), [&](const auto& copy) { return copy->out > offset; });
   const State* best = above == run.copies.begin() ? nullptr : std::prev(above)->get();
   if (run.now.out <= offset && (best == nullptr || best->out <= run.now.out)) return;
   ::inflateEnd(&run.now.stream);
+  run.kept = 0;
   run.now = State{};
   // best is never null here: the copy at 0 is taken before the first byte is produced.
   if (::inflateCopy(&run.now.stream, const_cast<z_stream*>(&best->stream)) != Z_OK) throw std::bad_alloc();
@@ -65,6 +95,7 @@ void InflatedSource::inflate_into(Running& run, std::span<std::byte> out) const 
     run.now.in += chunk - run.now.stream.avail_in;
     const uInt made = room - run.now.stream.avail_out;
     run.now.out += made;
+    if (run.now.out > soon_again) run.keep(out.first(made));
     out = out.subspan(made);
     if (status == Z_STREAM_END && !out.empty())
       fail_input(fmt::format("{}: inflates to {} bytes, its directory entry says {}", what_, run.now.out, size_));
@@ -100,6 +131,10 @@ void InflatedSource::read(std::uint64_t offset, std::span<std::byte> out) const 
   if (!running_) running_ = std::make_unique<Running>();
   Running& run = *running_;
   const std::uint64_t end = offset + out.size();
+  const std::size_t there = run.take(offset, out);
+  if (there > 0 && there == out.size()) return;
+  out = out.subspan(there);
+  offset += there;
   restart(run, offset);
   std::vector<std::byte> scratch;
   while (run.now.out < offset) {
@@ -110,6 +145,7 @@ void InflatedSource::read(std::uint64_t offset, std::span<std::byte> out) const 
   if (end == size_ && !out.empty()) {
     check_end(run);
     run.now.out = UINT64_MAX;  // the stream is over: the next read restarts from a copy
+    run.kept = 0;
   }
   if (end <= soon_again) running_.reset();
 }

@@ -26,13 +26,18 @@ class InflatedSource : public ByteSource {
     z_stream stream{};
     std::uint64_t in = 0, out = 0;  ///< bytes consumed and produced so far
   };
-  // What a stream under way takes, about 100 KiB and 40 KiB a copy. An archive may have many members: one of which little
+  // What a stream under way takes, 4 MiB and 40 KiB a copy. Threads ask for neighbouring blocks out of order: what was just
+  // produced is kept, so that none of them turns the stream back. An archive may have many members: one of which little
   // has been read gives it back.
   struct Running {
     State now;
     std::vector<std::unique_ptr<State>> copies;  // rising in `out`; [0] is the start
     std::vector<std::byte> input;
+    std::vector<std::byte> recent;  // the last bytes produced, byte i of the stream at i % size
+    std::uint64_t kept = 0;         // how many of them there are
     Running();
+    void keep(std::span<const std::byte> made);
+    [[nodiscard]] std::size_t take(std::uint64_t offset, std::span<std::byte> out) const;
     ~Running();
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;

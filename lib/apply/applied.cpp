@@ -68,18 +68,24 @@ class Applied final : public Encoding {
       : tables_(std::move(tables)), application_(std::move(application)), input_(std::move(input)) {
     tables_->check();
     const std::vector<Tensor> tensors = tables_->tensors();
-    if (!application_.operation) application_.operation = rotary(*tables_, tensors) && application_.tensor.empty() ? Operation::rotate : Operation::add;
+    if (!application_.operation) application_.operation = rotary(*tables_, tensors) && application_.tensor.empty() ? Operation::rotate
+                                : tensors.size() == 1 && tensors[0].name == "scale"                   ? Operation::multiply
+                                                                                                    : Operation::add;
     if (turns()) (void)set_prefix(tensors, application_.set);
     if (turns() && !application_.pairing) application_.pairing = pairing_said_by(*tables_);
     if (turns() && !application_.pairing)
-      fail_usage(fmt::format("how do the pairs of lanes lie? say pairing {}, {} or {}", enum_name(Pairing::half), enum_name(Pairing::interleaved),
-                             enum_name(Pairing::interleaved_to_half)));
+      fail_usage("how do the pairs of lanes lie? say pairing half, interleaved, interleaved-to-half or axis-halves");
     if (turns() && !application_.tensor.empty()) fail_usage(fmt::format("rotate takes cos and sin; leave tensor {} out", quoted_word(application_.tensor)));
     if (!turns() && !application_.set.empty()) fail_usage("a frequency set is for rotate; name the tensor instead");
     if (!turns() && application_.pairing) fail_usage(fmt::format("pairing is for rotate; {} takes lanes one by one", enum_name(*application_.operation)));
     if (!application_.axes.empty() && application_.axes.size() != input_->shape().size())
       fail_usage(fmt::format("{} axis name{} for an array of {} axes, shape [{}]", application_.axes.size(), application_.axes.size() == 1 ? "" : "s",
                              input_->shape().size(), fmt::join(input_->shape(), ", ")));
+    for (std::size_t i = 0; i < application_.axes.size(); ++i) {
+      if (std::count(application_.axes.begin(), application_.axes.end(), application_.axes[i]) > 1) fail_usage(fmt::format("axis {} is named twice", application_.axes[i]));
+      if (turns() && i + 1 < application_.axes.size() && (application_.axes[i] == "lane" || application_.axes[i] == "pair"))
+        fail_usage(fmt::format("rotate turns pairs of lanes along the last axis; {} is axis {} of {}", application_.axes[i], i + 1, application_.axes.size()));
+    }
     y_.name = "y";
     for (std::size_t i = 0; i < input_->shape().size(); ++i)
       y_.axes.push_back({application_.axes.empty() ? fmt::format("axis{}", i) : application_.axes[i], input_->shape()[i]});
@@ -133,7 +139,7 @@ class Applied final : public Encoding {
       fail_usage(fmt::format("{} takes one tensor; there are {}; say which with tensor", enum_name(*application_.operation), one_of(names_of(tensors))));
     const std::size_t t = application_.tensor.empty() ? 0 : place_of(tensors, application_.tensor);
     check_kind(tensors[t]);
-    if (tensors[t].columns() != input_->shape().back())
+    if (!detail::lacks_last_axis(tensors[t], application_.axes) && tensors[t].columns() != input_->shape().back())
       fail_usage(fmt::format("{} has {} {}s, the input's last axis has {} (shape [{}])", tensors[t].name, tensors[t].columns(), tensors[t].axes.back().name,
                              input_->shape().back(), fmt::join(input_->shape(), ", ")));
     return detail::combining(std::move(operands), t, *application_.operation, application_.axes);
@@ -154,6 +160,17 @@ class Applied final : public Encoding {
 };
 
 }  // namespace
+
+std::string pairing_remark(const Encoding& tables, Pairing pairing) {
+  std::string layout;
+  for (const FieldView& field : tables.fields())
+    if (field.name == "layout") layout = field.value;
+  if (layout != "half" && layout != "interleaved" && layout != "axis-halves") return "";
+  const bool agree = layout == "half"          ? pairing == Pairing::half || pairing == Pairing::interleaved_to_half
+                     : layout == "interleaved" ? pairing == Pairing::interleaved
+                                               : pairing == Pairing::axis_halves;
+  return agree ? "" : fmt::format("layout {} with pairing {}: each lane takes the column of its own number, and the result is no rotation", layout, enum_name(pairing));
+}
 
 std::shared_ptr<const Encoding> applied(std::shared_ptr<const Encoding> tables, const Application& application, std::shared_ptr<const Input> input) {
   auto out = std::make_shared<Applied>(std::move(tables), application, std::move(input));

@@ -19,8 +19,12 @@ std::string axes_text(const Tensor& table) {
 
 }  // namespace
 
+bool lacks_last_axis(const Tensor& table, const std::vector<std::string>& names) {
+  return !names.empty() && std::find(names.begin(), names.end() - 1, table.axes.back().name) != names.end() - 1;
+}
+
 std::vector<std::size_t> match_axes(const Tensor& table, const std::vector<std::int64_t>& shape, const std::vector<std::string>& names) {
-  const std::size_t leading = table.axes.size() - 1;
+  const std::size_t leading = table.axes.size() - (lacks_last_axis(table, names) ? 0 : 1);
   std::vector<std::size_t> at(leading);
   for (std::size_t i = 0; i < leading; ++i) {
     const Axis& axis = table.axes[i];
@@ -32,7 +36,6 @@ std::vector<std::size_t> match_axes(const Tensor& table, const std::vector<std::
       const auto found = std::find(names.begin(), names.end() - 1, axis.name);
       if (found == names.end() - 1)
         fail_usage(fmt::format("{} has an axis {}, which is not among the axes given before the last, {}", table.name, axis.name, one_of(std::span(names).first(names.size() - 1))));
-      if (std::find(found + 1, names.end() - 1, axis.name) != names.end() - 1) fail_usage(fmt::format("axis {} is named twice", axis.name));
       at[i] = static_cast<std::size_t>(found - names.begin());
     }
     if (shape[at[i]] != axis.size)
@@ -43,7 +46,7 @@ std::vector<std::size_t> match_axes(const Tensor& table, const std::vector<std::
 }
 
 RowMap::RowMap(const Tensor& table, const std::vector<std::int64_t>& shape, const std::vector<std::string>& names)
-    : shape_(shape.begin(), shape.end() - 1), stride_(shape_.size(), 0) {
+    : one_value_(lacks_last_axis(table, names)), shape_(shape.begin(), shape.end() - 1), stride_(shape_.size(), 0) {
   const std::vector<std::size_t> at = match_axes(table, shape, names);
   std::int64_t step = 1;
   for (std::size_t i = at.size(); i-- > 0;) {

@@ -39,7 +39,7 @@ class Combine final : public Evaluator {
     const std::int64_t lanes = o_.input->shape().back();
     thread_local TableRows table;
     thread_local std::vector<double> x;
-    table.fetch(*o_.evaluator, tensor_, map_, e.row, e.rows, e.col, e.cols, block.lo != nullptr);
+    table.fetch(*o_.evaluator, tensor_, map_, e.row, e.rows, e.col, e.cols, block.lo != nullptr, o_.tensors[tensor_].columns());
     x.resize(static_cast<std::size_t>(e.elements()));
     o_.input->read(e.row * lanes + e.col, x);
     const double u = block.lo ? 0x1p-100 : 0x1p-52;
@@ -47,24 +47,35 @@ class Combine final : public Evaluator {
       const double* t = table.hi(r);
       const double* row = x.data() + r * e.cols;
       double* hi = block.hi + r * e.cols;
-      bool overflow = false;  // on the way to a product of two doubles; infinities and NaN of the input have no second part
+      // What overflows on the way is left to truth(); infinities and NaN of the input have no second part.
+      bool overflow = false, exact = operation_ == Operation::add && table.bound(r).absolute == 0 && table.bound(r).relative == 0;
       if (block.lo) {
         const double* tl = table.lo(r);
         double* lo = block.lo + r * e.cols;
         for (std::int64_t c = 0; c < e.cols; ++c) {
           const TwoDouble y = of_two(row[c], {t[c], tl[c]});
-          hi[c] = std::isfinite(y.hi) ? y.hi : combined(operation_, row[c], t[c]);
+          const bool lost = !std::isfinite(y.hi) && std::isfinite(row[c]) && std::isfinite(t[c]);
+          hi[c] = std::isfinite(y.hi) ? y.hi : lost ? 0 : combined(operation_, row[c], t[c]);
           lo[c] = std::isfinite(y.hi) ? y.lo : 0;
-          overflow |= !std::isfinite(y.hi) && std::isfinite(row[c]) && std::isfinite(t[c]);
+          overflow |= lost;
         }
       } else {
-        for (std::int64_t c = 0; c < e.cols; ++c) hi[c] = combined(operation_, row[c], t[c]);
+        for (std::int64_t c = 0; c < e.cols; ++c) {
+          hi[c] = combined(operation_, row[c], t[c]);
+          // Sums of f32 or f16 numbers and simple biases are exact doubles, and ties of the dtype as often as not.
+          if (exact && num::two_sum(row[c], t[c]).lo != 0) exact = false;
+          if (std::isfinite(hi[c]) || !std::isfinite(row[c]) || !std::isfinite(t[c])) continue;
+          hi[c] = 0;
+          overflow = true;
+        }
       }
       const ErrorBound& b = table.bound(r);
       ErrorBound& out = block.bounds[r];
       // Below the smallest normal double a product is off by 2^-1074, not relatively.
       constexpr double tiny = 0x1p-1070;
-      if (operation_ == Operation::add)
+      if (exact && !block.lo)
+        out = {};
+      else if (operation_ == Operation::add)
         out = {b.absolute + (b.relative == 0 ? 0 : b.relative * largest_finite(t, e.cols)), u};
       else if (operation_ == Operation::multiply)
         out = {largest_finite(row, e.cols) * b.absolute * (1 + 0x1p-50) + tiny, (b.relative + u) * (1 + 0x1p-50)};
@@ -102,7 +113,8 @@ class Combine final : public Evaluator {
   }
   [[nodiscard]] double input_at(std::span<const std::int64_t> index) const { return o_.input_at(o_.row_of(index), index.back()); }
   [[nodiscard]] std::vector<std::int64_t> table_index(std::span<const std::int64_t> index) const {
-    return o_.table_index(tensor_, map_(o_.row_of(index)), index.back());
+    const std::int64_t at = map_(o_.row_of(index)), columns = o_.tensors[tensor_].columns();
+    return map_.one_value() ? o_.table_index(tensor_, at / columns, at % columns) : o_.table_index(tensor_, at, index.back());
   }
 
   Operands o_;

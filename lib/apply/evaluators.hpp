@@ -36,9 +36,10 @@ struct Operands {
 /// Values of some columns of table rows, as fill gives them, with one bound for each row that covers all its columns.
 class TableRows {
  public:
-  /// Columns [col, col + cols) of the rows that `map` finds for array rows [row, row + rows).
+  /// Columns [col, col + cols) of the rows that `map` finds for array rows [row, row + rows); where the table lacks the
+  /// array's last axis, its one value for each row, `cols` times. `columns`: of the table.
   void fetch(const Evaluator& evaluator, std::size_t tensor, const RowMap& map, std::int64_t row, std::int64_t rows, std::int64_t col,
-             std::int64_t cols, bool two_doubles);
+             std::int64_t cols, bool two_doubles, std::int64_t columns);
   [[nodiscard]] const double* hi(std::int64_t r) const { return hi_.data() + at_[static_cast<std::size_t>(r)] * cols_; }
   [[nodiscard]] const double* lo(std::int64_t r) const { return lo_.data() + at_[static_cast<std::size_t>(r)] * cols_; }
   /// |true - (hi + lo)| <= absolute + relative |hi| in row r.

@@ -48,6 +48,25 @@ std::int64_t pairs_of(const Tensor& table, std::int64_t lanes, bool half) {
   return pairs;
 }
 
+// Where lane l of the result comes from. Pairs are numbered as the columns of a table of half the width.
+Lane lane_of(std::int64_t l, std::int64_t pairs, Pairing pairing, bool back, bool half) {
+  // interleaved-to-half goes the other way round when it turns back.
+  const bool switches = pairing == Pairing::interleaved_to_half;
+  const bool adjacent_out = pairing == Pairing::interleaved || (switches && back);
+  const bool adjacent_in = pairing == Pairing::interleaved || (switches && !back);
+  std::int64_t pair = adjacent_out ? l / 2 : l % pairs, a = adjacent_in ? 2 * pair : pair, b = adjacent_in ? 2 * pair + 1 : pair + pairs;
+  bool first = adjacent_out ? l % 2 == 0 : l < pairs;
+  if (pairing == Pairing::axis_halves) {
+    const std::int64_t axis = l / pairs, each = pairs / 2, within = l % pairs;
+    first = within < each;
+    pair = axis * each + within % each;
+    a = axis * pairs + within % each;
+    b = a + each;
+  }
+  const std::int64_t column = half ? pair : switches ? pair + (first ? 0 : pairs) : l;
+  return {first ? a : b, first ? b : a, column, first != back ? -1 : 1};
+}
+
 class Rotate final : public Evaluator {
  public:
   Rotate(Operands operands, std::size_t cos, std::size_t sin, Pairing pairing, bool back, const std::vector<std::string>& axes)
@@ -55,19 +74,9 @@ class Rotate final : public Evaluator {
     const std::int64_t width = o_.input->shape().back();
     const bool half = half_width(o_.tensors[cos], width);
     const std::int64_t pairs = pairs_of(o_.tensors[cos], width, half);
-    for (std::int64_t l = 0; l < width; ++l) {
-      if (l >= 2 * pairs) {
-        lanes_.push_back({l, l, 0, 0});
-        continue;
-      }
-      // Where pairs lie in the result; interleaved-to-half goes the other way round when it turns back.
-      const bool adjacent = pairing == Pairing::interleaved || (pairing == Pairing::interleaved_to_half && back);
-      const std::int64_t pair = adjacent ? l / 2 : l % pairs;
-      const bool first = adjacent ? l % 2 == 0 : l < pairs;
-      const bool from_halves = pairing == Pairing::half || (pairing == Pairing::interleaved_to_half && back);
-      const std::int64_t a = from_halves ? pair : 2 * pair, b = from_halves ? pair + pairs : 2 * pair + 1;
-      lanes_.push_back({first ? a : b, first ? b : a, half ? pair : pairing == Pairing::interleaved_to_half ? pair + (first ? 0 : pairs) : l, first != back ? -1 : 1});
-    }
+    if (pairing == Pairing::axis_halves && pairs % 2 != 0)
+      fail_usage(fmt::format("pairing axis-halves wants as many pairs for the row as for the column, got {} in all", pairs));
+    for (std::int64_t l = 0; l < width; ++l) lanes_.push_back(l < 2 * pairs ? lane_of(l, pairs, pairing, back, half) : Lane{l, l, 0, 0});
   }
 
   // With m = max|x|, A = max|cos|, |sin| of a row and tables off by B: the products are off by m B each and round by u m A
@@ -78,8 +87,8 @@ class Rotate final : public Evaluator {
     thread_local TableRows cosines, sines;
     thread_local std::vector<double> x;
     const bool two = block.lo != nullptr;
-    cosines.fetch(*o_.evaluator, cos_, map_, e.row, e.rows, 0, columns_, two);
-    sines.fetch(*o_.evaluator, sin_, map_, e.row, e.rows, 0, columns_, two);
+    cosines.fetch(*o_.evaluator, cos_, map_, e.row, e.rows, 0, columns_, two, columns_);
+    sines.fetch(*o_.evaluator, sin_, map_, e.row, e.rows, 0, columns_, two, columns_);
     x.resize(static_cast<std::size_t>(e.rows * width));
     o_.input->read(e.row * width, x);
     for (std::int64_t r = 0; r < e.rows; ++r) {
@@ -98,11 +107,15 @@ class Rotate final : public Evaluator {
         }
         const std::int64_t k = lane.column;
         hi[i] = turned(lane, row[lane.own], row[lane.other], c[k], s[k]);
+        if (!std::isfinite(hi[i]) && std::isfinite(row[lane.own]) && std::isfinite(row[lane.other])) {
+          hi[i] = 0;
+          overflow = true;
+        }
         if (!lo) continue;
         const TwoDouble y = turned(lane, TwoDouble{row[lane.own], 0}, TwoDouble{row[lane.other], 0}, TwoDouble{c[k], cl[k]}, TwoDouble{s[k], sl[k]});
         if (!std::isfinite(y.hi)) {
           overflow |= std::isfinite(row[lane.own]) && std::isfinite(row[lane.other]);
-          continue;
+          continue;  // with the plain value under an infinite bound
         }
         hi[i] = y.hi;
         lo[i] = y.lo;

@@ -86,6 +86,19 @@ std::vector<Score> scores(const std::shared_ptr<const Encoding>& tables, const A
       return index;
     };
     std::vector<std::int64_t> qi = index_in(q), ki = index_in(k);
+    const auto plain = [&] {
+      double sum = 0;
+      for (std::int64_t lane = 0; lane < lanes; ++lane) {
+        qi.back() = ki.back() = lane;
+        sum += q.evaluator->truth(0, qi, DType::f64) * k.evaluator->truth(0, ki, DType::f64);
+      }
+      return sum;
+    };
+    // Infinities and NaN follow IEEE 754, as everywhere in apply.
+    if (const double sum = plain(); !std::isfinite(sum)) {
+      out.push_back({where, sum});
+      continue;
+    }
     // Where m = n the turns cancel and the score can be 0 or half way between two doubles without being known as such,
     // so no rounding is decided here: 256 bits, and what they cannot tell from 0 is 0.
     const double score = num::at_precision(256, [&] {

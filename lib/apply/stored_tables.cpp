@@ -2,13 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 #include <stdexcept>
 
 #include "numeric/real.hpp"
 #include "posenc/apply.hpp"
 #include "posenc/error.hpp"
 #include "posenc/pipeline.hpp"
+#include "posenc/positions.hpp"
+#include "posenc/spec.hpp"
 
 namespace posenc {
 namespace {
@@ -22,8 +24,11 @@ void read_doubles(const Reader& reader, std::size_t tensor, std::int64_t first, 
   reader.read(tensor, first, bytes);
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = stored_value(form.dtype, bytes.data() + i * size);
-    if (form.dtype == DType::i64 && std::fabs(out[i]) > 0x1p53)
-      fail_usage(fmt::format("{} holds the integer {:.0f}, beyond 2^53, where doubles have gaps", form.name, out[i]));
+    if (form.dtype != DType::i64) continue;
+    std::int64_t integer = 0;
+    std::memcpy(&integer, bytes.data() + i * size, 8);
+    if (integer < -max_position || integer > max_position)
+      fail_usage(fmt::format("{} holds the integer {}, beyond 2^53, where doubles have gaps", form.name, integer));
   }
 }
 
@@ -85,13 +90,20 @@ class StoredTables final : public Encoding {
         tensor.axes.push_back({form.axis_names.empty() ? fmt::format("axis{}", i) : form.axis_names[i], form.shape[i]});
       tensors_.push_back(std::move(tensor));
     }
+    // How pairs lie is known where the file carries the spec of one table.
+    const auto spec = reader_->metadata().find(std::string(spec_key));
+    if (spec == reader_->metadata().end()) return;
+    const Spec said = Spec::parse(spec->second, "the spec of the tables");
+    if (said.tables.size() != 1) return;
+    for (FieldView& field : said.tables[0].encoding->fields())
+      if (field.name == "layout" || field.name == "pair_stride") fields_.push_back(std::move(field));
   }
   std::string_view name() const override { return "table"; }
   std::string_view summary() const override { return "tables of a file, as they are"; }
   std::string_view source() const override { return ""; }
   std::unique_ptr<Encoding> clone() const override { return std::make_unique<StoredTables>(*this); }
-  std::vector<FieldView> fields() const override { return {}; }
-  std::vector<FieldView> all_fields() const override { return {}; }
+  std::vector<FieldView> fields() const override { return fields_; }
+  std::vector<FieldView> all_fields() const override { return fields_; }
   void set(std::string_view field, std::string_view) override { fail_usage(fmt::format("a stored table has no parameter {}", field)); }
   void check() const override {}
   std::vector<Tensor> tensors() const override { return tensors_; }
@@ -101,6 +113,7 @@ class StoredTables final : public Encoding {
  private:
   std::shared_ptr<const Reader> reader_;
   std::vector<Tensor> tensors_;
+  std::vector<FieldView> fields_;
 };
 
 }  // namespace

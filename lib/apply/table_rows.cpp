@@ -6,7 +6,7 @@
 namespace posenc::detail {
 
 void TableRows::fetch(const Evaluator& evaluator, std::size_t tensor, const RowMap& map, std::int64_t row, std::int64_t rows,
-                      std::int64_t col, std::int64_t cols, bool two_doubles) {
+                      std::int64_t col, std::int64_t cols, bool two_doubles, std::int64_t columns) {
   cols_ = cols;
   at_.clear();
   // Rows of the array that share a table row (heads after positions) share a row here; table rows that follow each other
@@ -21,6 +21,15 @@ void TableRows::fetch(const Evaluator& evaluator, std::size_t tensor, const RowM
   hi_.resize(count);
   if (two_doubles) lo_.resize(count);
   bounds_.assign(wanted.size(), {});
+  for (std::size_t i = 0; map.one_value() && i < wanted.size(); ++i) {
+    const std::size_t offset = i * static_cast<std::size_t>(cols);
+    Block block{{wanted[i] / columns, 1, wanted[i] % columns, 1}, hi_.data() + offset, two_doubles ? lo_.data() + offset : nullptr, bounds_.data() + i};
+    evaluator.fill(tensor, block);
+    if (block.column_weight != nullptr) bounds_[i].absolute = *block.column_weight == 0 ? 0 : bounds_[i].absolute * *block.column_weight;
+    std::fill_n(block.hi, cols, *block.hi);
+    if (two_doubles) std::fill_n(block.lo, cols, *block.lo);
+  }
+  if (map.one_value()) return;
   for (std::size_t first = 0; first < wanted.size();) {
     std::size_t end = first + 1;
     while (end < wanted.size() && wanted[end] == wanted[end - 1] + 1) ++end;

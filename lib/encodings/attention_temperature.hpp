@@ -27,7 +27,7 @@ struct EnumNames<TemperatureKind> {
   static constexpr std::array<EnumName<TemperatureKind>, 6> values{{
       {TemperatureKind::log_n, "log-n", "log n to base L0: models trained with it (Su)"},
       {TemperatureKind::log_n_clipped, "log-n-clipped", "the same, at least 1: finished models; ReRoPE, Self-Extend"},
-      {TemperatureKind::qwen, "qwen", "the same, made in binary64: Qwen's use_logn_attn"},
+      {TemperatureKind::qwen, "qwen", "the same: Qwen's use_logn_attn, which makes it in binary64 (arithmetic float32, dtype f32 gives its values)"},
       {TemperatureKind::llama4, "llama4", "grows with log(1 + floor(n / floor_scale)): Llama 4's layers without RoPE"},
       {TemperatureKind::yarn, "yarn", "1 / t = (0.1 ln(factor) + 1)^2 at every position: YaRN"},
       {TemperatureKind::deepseek, "deepseek", "(0.1 mscale_all_dim ln(factor) + 1)^2 at every position: DeepSeek-V2, V3"},

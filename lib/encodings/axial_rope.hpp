@@ -26,7 +26,7 @@ template <>
 struct EnumNames<AxialCoordinates> {
   static constexpr std::array<EnumName<AxialCoordinates>, 5> values{{
       {AxialCoordinates::index, "index", "0, 1, 2, ..: timm, RoPE-ViT, EVA-02, Qwen2-VL, Pixtral; with grid_offset 1 Llama 4"},
-      {AxialCoordinates::linspace, "linspace", "-1 to 1 in equal steps: timm with in_pixels"},
+      {AxialCoordinates::linspace, "linspace", "-1 to 1 in equal steps: timm with in_pixels or grid_type pixel"},
       {AxialCoordinates::centres, "centres", "2 pi times the patch's centre on -1 to 1: DINOv3"},
       {AxialCoordinates::centres_max, "centres-max", "the same, both axes divided by the larger size: DINOv3 with normalize_coords max"},
       {AxialCoordinates::centres_min, "centres-min", "the same, both axes divided by the smaller size: DINOv3 with normalize_coords min"},

@@ -68,7 +68,7 @@ struct Deberta {
     v(Field{.name = "position_buckets", .metavar = "N", .help = "buckets of v2 and v3; absent: v1, without buckets", .unit = "buckets",
             .range = between(4, 1 << 14), .source = "config.position_buckets; v3: 256"},
       s.position_buckets);
-    v(Field{.name = "beyond", .metavar = "NAME", .help = "what happens beyond the last bucket; c2p and p2c do not depend on it"}, s.beyond);
+    v(Field{.name = "beyond", .metavar = "NAME", .help = "what happens beyond the last bucket; with clip c2p and p2c do not reach the outermost row"}, s.beyond);
     v(Field{.name = "p2c_rule", .metavar = "NAME", .help = "whose index position to content has"}, s.p2c_rule);
     AttentionSpan::fields(s.span, v);
   }

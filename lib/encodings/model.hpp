@@ -60,10 +60,12 @@ void plain_fill(const Table& table, const Tensor& tensor, std::size_t number, Bl
     } catch (const num::Undecided&) {
       value = {0, HUGE_VAL};
     }
-    block.hi[at] = value.v;
+    // What overflowed on the way tells nothing; an exact infinity (a mask) is one.
+    const bool lost = std::isnan(value.v) || !(value.e < HUGE_VAL);
+    block.hi[at] = lost ? 0 : value.v;
     if (block.lo) block.lo[at] = 0;
     double& bound = block.bounds[at / cols].absolute;
-    bound = std::isnan(value.e) || std::isnan(value.v) ? HUGE_VAL : std::max(bound, value.e);
+    bound = lost ? HUGE_VAL : std::max(bound, value.e);
   });
 }
 

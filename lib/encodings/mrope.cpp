@@ -46,7 +46,8 @@ void Mrope::check() const {
     for (const double n : mrope_section)
       if (n != std::floor(n)) fail_usage(fmt::format("mrope_section wants integers, got {}", print(n)));
     const auto [t, h, w] = sections();
-    if (t + h + w != pairs())
+    // Interleaved, what is left over goes to the time (timm).
+    if (t + h + w != pairs() && !(arrangement == MropeArrangement::interleaved && t + h + w < pairs()))
       fail_usage(fmt::format("mrope_section {},{},{} makes {} pairs, {} rotated lanes have {}", t, h, w, t + h + w, lanes, pairs()));
   }
   if (position_ids.given()) {

@@ -68,7 +68,7 @@ enum class MropeSeconds : std::uint8_t { exact, float32, whole };
 template <>
 struct EnumNames<MropeSeconds> {
   static constexpr std::array<EnumName<MropeSeconds>, 3> values{{
-      {MropeSeconds::exact, "exact", "the product of the numbers as given, cut to an integer"},
+      {MropeSeconds::exact, "exact", "the product of the decimal numbers as written, cut to an integer"},
       {MropeSeconds::float32, "float32", "each product rounded to binary32: Qwen2.5-VL's first code"},
       {MropeSeconds::whole, "whole", "seconds are cut to an integer first: Hugging Face code that gives them the ids' integer dtype"},
   }};

@@ -16,6 +16,20 @@ namespace {
 // Starts and times up to 2^51 each and an offset up to 2^52 keep every id within 2^53.
 constexpr std::int64_t largest_start = std::int64_t{1} << 51;
 
+// The number that was written: 0.3 is 3/10, not the double beside it, whose product would be cut one too low.
+num::Real written(double value) {
+  const std::string text = print(value);
+  const std::size_t e = text.find('e'), point = text.find('.');
+  std::string digits = text.substr(0, e);
+  std::int64_t exponent = e == std::string::npos ? 0 : parse_int(text.substr(e + 1), "an exponent");
+  if (point != std::string::npos) {
+    digits.erase(point, 1);
+    exponent -= static_cast<std::int64_t>(digits.size() - point);
+  }
+  const num::Real ten = num::Real::of(std::int64_t{10});
+  return num::Real::of(parse_int(digits, "digits")) * pow(ten, exponent, 1);
+}
+
 // int(grid * seconds * tokens_per_second).
 std::int64_t time_of(std::int64_t grid, double seconds, double tokens_per_second, MropeSeconds rule) {
   if (rule == MropeSeconds::float32) {
@@ -24,7 +38,7 @@ std::int64_t time_of(std::int64_t grid, double seconds, double tokens_per_second
   }
   if (rule == MropeSeconds::whole) seconds = std::trunc(seconds);
   using num::Real;
-  return static_cast<std::int64_t>(floor(Real::of(grid) * Real::of(seconds) * Real::of(tokens_per_second)).to_double());
+  return static_cast<std::int64_t>(floor(Real::of(grid) * written(seconds) * written(tokens_per_second)).to_double());
 }
 
 }  // namespace

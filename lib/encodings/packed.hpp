@@ -19,7 +19,7 @@ struct EnumNames<PackedPart> {
   static constexpr std::array<EnumName<PackedPart>, 3> values{{
       {PackedPart::position_ids, "position-ids", "position_ids [position], restarting at each document"},
       {PackedPart::segment_ids, "segment-ids", "segment_ids [position]: the document, from 1; padding 0"},
-      {PackedPart::cu_seqlens, "cu-seqlens", "cu_seqlens [boundary]: lengths summed up from 0"},
+      {PackedPart::cu_seqlens, "cu-seqlens", "cu_seqlens [boundary]: lengths summed up from 0; padding is one more document"},
   }};
 };
 

@@ -33,6 +33,9 @@ std::int64_t partial(std::int64_t head_dim, double factor) {
   return static_cast<std::int64_t>(static_cast<double>(head_dim) * factor);
 }
 
+// p-RoPE's exponents and pairs are those of the whole head, though only some of it turns.
+bool over_whole_head(const Rule& rule) { return std::holds_alternative<rescale::Proportional>(rule); }
+
 bool has_positions(RopeLayout layout) { return layout != RopeLayout::inv_freq && layout != RopeLayout::divisors; }
 
 }  // namespace
@@ -80,11 +83,12 @@ std::int64_t Rope::rotary() const {
 
 std::int64_t Rope::stride() const {
   if (pair_stride) return *pair_stride;
+  if (over_whole_head(rule) && layout != RopeLayout::interleaved && layout != RopeLayout::complex) return head_dim / 2;
   return layout == RopeLayout::interleaved || layout == RopeLayout::complex ? 1 : rotary() / 2;
 }
 
 RopeGeometry Rope::geometry() const {
-  return {head_dim, rotary(), frequency_denominator.value_or(rotary()), base, positions.shifted(offset).length()};
+  return {head_dim, rotary(), frequency_denominator.value_or(over_whole_head(rule) ? head_dim : rotary()), base, positions.shifted(offset).length()};
 }
 
 void Rope::check() const {

@@ -62,11 +62,11 @@ struct Rope {
     v(Field{.name = "partial_rotary_factor", .metavar = "X", .help = "share of head_dim that turns; absent: all of it", .unit = "ratio",
             .range = {0, 1, true, false}, .source = "config.partial_rotary_factor; GPT-NeoX: rotary_pct"},
       s.partial_rotary_factor);
-    v(Field{.name = "frequency_denominator", .metavar = "N", .help = "d in base^(-2i/d); absent: rotary_dim", .unit = "lanes",
+    v(Field{.name = "frequency_denominator", .metavar = "N", .help = "d in base^(-2i/d); absent: rotary_dim, head_dim with method proportional", .unit = "lanes",
             .range = between(1, 1 << 16), .source = "arXiv:2104.09864, section 3.2.2; head_dim in p-RoPE"},
       s.frequency_denominator);
     v(Field{.name = "pair_stride", .metavar = "N",
-            .help = "lanes between the members of a pair; absent: 1 for layouts interleaved and complex, else rotary_dim/2",
+            .help = "lanes between the members of a pair; absent: 1 for layouts interleaved and complex, else rotary_dim/2, or head_dim/2 with method proportional",
             .unit = "lanes", .range = between(1, 1 << 16), .source = "1: GPT-J, Cohere; rotary_dim/2: Llama, GPT-NeoX; head_dim/2: p-RoPE"},
       s.pair_stride);
     v(Field{.name = "base", .metavar = "X", .help = "base of the geometric series of frequencies (rope_theta)", .range = positive,

@@ -21,8 +21,8 @@ enum class Rope2dMixedAxes : std::uint8_t { xy, yx };
 template <>
 struct EnumNames<Rope2dMixedAxes> {
   static constexpr std::array<EnumName<Rope2dMixedAxes>, 2> values{{
-      {Rope2dMixedAxes::xy, "xy", "to the column: RoPE-ViT, timm with grid_indexing xy"},
-      {Rope2dMixedAxes::yx, "yx", "to the row: timm"},
+      {Rope2dMixedAxes::xy, "xy", "to the column: RoPE-ViT, timm's own models (grid_indexing xy)"},
+      {Rope2dMixedAxes::yx, "yx", "to the row: timm with grid_indexing ij"},
   }};
 };
 

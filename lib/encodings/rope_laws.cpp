@@ -82,12 +82,12 @@ std::vector<Law> Rope::laws() const {
 
     // Each stored component is within d = u m, or within floor_of(u) below the smallest normal, of the truth:
     // (c + dc)^2 + (s + ds)^2 - m^2 <= 2 m (|dc| + |ds|) + dc^2 + ds^2 <= 4 m d + 2 d^2; binary64 evaluation adds a few 2^-53.
-    // What f16 stores as infinity tells nothing.
+    // What is stored as infinity tells nothing.
     laws.push_back({prefix + "norm", "cos^2 + sin^2 = attention_factor^2 for every pair", "arXiv:2104.09864, section 3.2.2",
                     [=](const Stored& stored) -> std::optional<std::string> {
                       const double u = stored.unit_roundoff(tensor);
                       const double d = u * m + detail::floor_of(u), tolerance = 4 * m * d + 2 * d * d + m * m * 0x1p-48;
-                      if (!detail::in_range(m, u)) return std::nullopt;
+                      if (!detail::in_range(m, u) || !(m < 0x1p126)) return std::nullopt;
                       std::vector<double> c, s;
                       for (std::int64_t r : detail::spread(state->positions.size(), some)) {
                         if (!pairs_of(stored, r, c, s)) return std::nullopt;
@@ -108,7 +108,7 @@ std::vector<Law> Rope::laws() const {
                       "arXiv:2104.09864, eq. 16", [=](const Stored& stored) -> std::optional<std::string> {
                         const double u = stored.unit_roundoff(tensor), d = u * m + detail::floor_of(u);
                         const double tolerance = 6 * m * d + 2 * d * d + m * m * 0x1p-48;
-                        if (!detail::in_range(m, u)) return std::nullopt;
+                        if (!detail::in_range(m, u) || !(m < 0x1p126)) return std::nullopt;
                         std::vector<double> c1, s1, c, s, cn, sn;
                         if (!pairs_of(stored, 1, c1, s1)) return std::nullopt;
                         for (std::int64_t r : detail::spread(state->positions.size() - 1, some)) {

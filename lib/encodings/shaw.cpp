@@ -30,7 +30,7 @@ void Shaw::check() const {
   if (beyond == ShawBeyond::refuse && output != ShawOutput::table) {
     const std::int64_t first = span.first_distance(), last = span.key_length - 1 - (span.form == SpanForm::row ? span.last_query() : span.first_query());
     if (-first > max_relative_position || last > max_relative_position)
-      fail_usage(fmt::format("distances run from {} to {}, beyond max_relative_position {}; beyond clip would clip them", first, last,
+      fail_usage(fmt::format("distances run from {} to {}, beyond max_relative_position {}; Shaw's own form clips them, relative_key has no row for them", first, last,
                              max_relative_position));
   }
 }

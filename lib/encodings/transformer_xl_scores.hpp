@@ -21,7 +21,7 @@ enum class TransformerXlFuture : std::uint8_t { zero, mask, both };
 template <>
 struct EnumNames<TransformerXlFuture> {
   static constexpr std::array<EnumName<TransformerXlFuture>, 3> values{{
-      {TransformerXlFuture::zero, "zero", "every term and the score are 0; tensor mask says where"},
+      {TransformerXlFuture::zero, "zero", "every term and the score are 0; tensor mask is 0 there too"},
       {TransformerXlFuture::mask, "mask", "every term is 0 and the score -inf: Transformer-XL's attention mask"},
       {TransformerXlFuture::both, "both", "distances go on below 0, nothing is masked: XLNet, attn_type bi"},
   }};

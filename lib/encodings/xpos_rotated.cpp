@@ -144,7 +144,7 @@ std::vector<Law> XposRotated::laws() const {
                           const double size = factor * std::hypot(x[c], x[c + 1]) * std::hypot(y[c], y[c + 1]);
                           const double exact = 0x1p-49 * (1 + std::fabs(angle) + std::fabs(n) * (std::fabs(log_zeta) + 1)) + 0x1p-52 * static_cast<double>(width);
                           allowed += size * (2 * u + u * u + 2 * exact);
-                          allowed += low * (std::fabs((*q)[c]) + std::fabs((*q)[c + 1]) + std::fabs((*k)[c]) + std::fabs((*k)[c + 1]) + 4 * low);
+                          allowed += 0x1p-1070 + low * (std::fabs((*q)[c]) + std::fabs((*q)[c + 1]) + std::fabs((*k)[c]) + std::fabs((*k)[c + 1]) + 4 * low);
                         }
                         if (std::isfinite(got) && std::isfinite(want) && std::isfinite(allowed) && !(std::fabs(got - want) <= allowed))
                           return fmt::format("query row {} and key {}: score {:.9g} instead of {:.9g}", r, j, got, want);

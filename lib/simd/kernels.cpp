@@ -88,6 +88,7 @@ struct ToF16 {
   }
 };
 
+// NaN is never decided: where doubles overflow, the truth may be a number.
 POSENC_INLINE double magnitude(double v) { return num::double_of(num::bits_of(v) & ~(std::uint64_t{1} << 63)); }
 // What v - e and v + e lose by being doubles themselves, a half ulp of a number below |v| + e, and what e loses.
 constexpr double bound_slack = 1 + 0x1p-50;
@@ -107,17 +108,19 @@ std::size_t round_with(const double* v, std::size_t n, double absolute, double r
     typename To::Out* to = target + start;
     std::uint32_t doubtful = 0;
     for (std::size_t i = 0; i < size; ++i) {
-      const double e = has_relative ? finite(absolute + relative * magnitude(in[i])) : absolute;
-      const auto low = To::quick(in[i] - e, doubtful), high = To::quick(in[i] + e, doubtful);
+      const double e = has_relative ? finite(absolute + relative * magnitude(in[i])) : 0;
+      // An exact zero has no sign: -0 + 0 is 0.
+      const auto low = To::quick(has_relative ? in[i] - e : in[i] + 0.0, doubtful), high = has_relative ? To::quick(in[i] + e, doubtful) : low;
       to[i] = low;
       doubtful |= differ(low, high) ? 1u : 0u;
+      doubtful |= in[i] != in[i] ? 1u : 0u;
     }
     if (doubtful == 0) continue;
     for (std::size_t i = 0; i < size; ++i) {
-      const double e = has_relative ? finite(absolute + relative * magnitude(in[i])) : absolute;
-      const auto low = To::exact(in[i] - e), high = To::exact(in[i] + e);
+      const double e = has_relative ? finite(absolute + relative * magnitude(in[i])) : 0;
+      const auto low = To::exact(has_relative ? in[i] - e : in[i] + 0.0), high = has_relative ? To::exact(in[i] + e) : low;
       to[i] = low;
-      if (differ(low, high)) undecided[count++] = static_cast<std::uint32_t>(start + i);
+      if (differ(low, high) || in[i] != in[i]) undecided[count++] = static_cast<std::uint32_t>(start + i);
     }
   }
   return count;
@@ -136,9 +139,9 @@ std::size_t round_two(const double* hi, const double* lo, std::size_t n, double 
   const bool exact = absolute == 0 && relative == 0;
   for (std::size_t i = 0; i < n; ++i) {
     const double e = exact ? 0 : finite((absolute + relative * magnitude(hi[i])) * bound_slack + magnitude(lo[i]) * value_slack);
-    const double low = hi[i] + (lo[i] - e), high = hi[i] + (lo[i] + e);
+    const double low = hi[i] + (lo[i] - e) + (exact ? 0.0 : -0.0), high = hi[i] + (lo[i] + e) + (exact ? 0.0 : -0.0);
     target[i] = low;
-    if (differ(low, high)) undecided[count++] = static_cast<std::uint32_t>(i);
+    if (differ(low, high) || hi[i] != hi[i]) undecided[count++] = static_cast<std::uint32_t>(i);
   }
   return count;
 }

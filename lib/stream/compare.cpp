@@ -192,11 +192,15 @@ class StoredTable final : public Stored {
       missed_ = true;
       return std::nullopt;
     }
+    if (nan_row_ < 0 && std::any_of(out.begin(), out.end(), [](double v) { return std::isnan(v); })) nan_row_ = row;
     return out;
   }
 
   /// Whether a row was asked for that is not there, since the last time.
   bool take_missed() const { return std::exchange(missed_, false); }
+
+  /// A row with NaN that was looked at, or -1, since the last time. Laws pass over what is not finite; NaN breaks any.
+  std::int64_t take_nan_row() const { return std::exchange(nan_row_, -1); }
 
   double unit_roundoff(std::size_t tensor) const override {
     for (const PlannedTensor& p : tensors_)
@@ -212,6 +216,7 @@ class StoredTable final : public Stored {
   std::size_t table_;
   mutable std::vector<std::byte> bytes_;
   mutable bool missed_ = false;
+  mutable std::int64_t nan_row_ = -1;
 };
 
 }  // namespace
@@ -226,6 +231,7 @@ std::vector<LawVerdict> check_laws(const Spec& spec, const Reader& reader, std::
     for (const Law& law : spec.tables[t].encoding->laws()) {
       LawVerdict verdict{spec.tables[t].name, law.name, law.text, law.source, law.check(stored)};
       verdict.checked = !stored.take_missed();
+      if (const std::int64_t row = stored.take_nan_row(); row >= 0 && !verdict.failure) verdict.failure = "row " + std::to_string(row) + " holds NaN";
       verdicts.push_back(std::move(verdict));
     }
   }

@@ -83,7 +83,11 @@ std::vector<PlannedTensor> plan(const Spec& spec, ComplexForm complex_form) {
 }
 
 std::map<std::string, std::string> provenance(const Spec& spec) {
-  return {{std::string(spec_key), spec.json()}, {std::string(version_key), std::string(version())}};
+  std::string text = spec.json();
+  constexpr std::size_t most = std::size_t{32} << 20;  // readers of metadata stop not far above
+  if (text.size() > most)
+    fail_usage(fmt::format("the arrays among the parameters make a spec of {}; files carry up to {} of it", human_bytes(text.size()), human_bytes(most)));
+  return {{std::string(spec_key), std::move(text)}, {std::string(version_key), std::string(version())}};
 }
 
 std::string_view version() { return POSENC_VERSION; }

@@ -8,9 +8,11 @@
 #include <random>
 
 #include "encodings/alibi.hpp"
+#include "encodings/attention_temperature.hpp"
 #include "encodings/memory_file.hpp"
 #include "encodings/oracle.hpp"
 #include "encodings/rope.hpp"
+#include "encodings/rope_2d.hpp"
 #include "encodings/sincos_2d.hpp"
 #include "encodings/sinusoidal.hpp"
 #include "posenc/error.hpp"
@@ -242,6 +244,51 @@ TEST_CASE("a sum that lies on a tie without being known as one ends, at the even
   for (const double v : results(y, DType::f32)) CHECK(std::isfinite(v));
 }
 
+TEST_CASE("a factor for each position multiplies all of the last axis") {
+  // Powers of L0 make log-n factors rational: log_2(4) = 2, log_2(8) = 3.
+  AttentionTemperature temperature;
+  temperature.positions = Positions::list({3, 7, 4});
+  temperature.original_max_position_embeddings = 2;
+  const std::vector<double> x = some_values(2 * 3 * 5, false, 8);
+  const auto table = std::shared_ptr<const Encoding>(erase(temperature));
+  const auto factors = table->evaluator();
+  for (const DType dtype : float_dtypes) {
+    const auto y = results(applied(table, {.axes = {"head", "position", "key"}}, memory({2, 3, 5}, x)), dtype);
+    int wrong = 0;
+    for (std::int64_t flat = 0; flat < 30; ++flat) {
+      const std::int64_t p = flat / 5 % 3;
+      const Big factor = p == 0 ? Big(2) : p == 1 ? Big(3) : Big(log(Big(5)) / log(Big(2)));
+      wrong += correctly_rounded(dtype, y[static_cast<std::size_t>(flat)], Big(x[static_cast<std::size_t>(flat)]) * factor) ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("axis-halves: each half of the vector turns by halves, the row's and the column's") {
+  constexpr std::int64_t height = 3, width = 2, lanes = 12, pairs = 6;
+  const std::vector<double> x = some_values(height * width * lanes, false, 9);
+  Rope2d grid;
+  grid.head_dim = lanes;
+  grid.height = height;
+  grid.width = width;
+  for (const RotaryLayout layout : {RotaryLayout::half_width, RotaryLayout::axis_halves}) {
+    grid.layout = layout;
+    const auto y = results(applied(erase(grid), {.pairing = Pairing::axis_halves}, memory({height * width, lanes}, x)), DType::f64);
+    int wrong = 0;
+    for (std::int64_t flat = 0; flat < height * width * lanes; ++flat) {
+      const std::int64_t token = flat / lanes, l = flat % lanes, axis = l / pairs, i = l % pairs % 3;
+      const bool first = l % pairs < 3;
+      const Big angle = Big(axis == 0 ? token / width : token % width) * exp(-Big(4 * i) / lanes * log(Big(10000)));
+      const auto at = [&](std::int64_t lane) { return Big(x[static_cast<std::size_t>(token * lanes + axis * pairs + lane)]); };
+      const Big want = first ? Big(at(i) * cos(angle) - at(i + 3) * sin(angle)) : Big(at(i + 3) * cos(angle) + at(i) * sin(angle));
+      wrong += correctly_rounded(DType::f64, y[static_cast<std::size_t>(flat)], want) ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+  }
+  CHECK(pairing_remark(*erase(grid), Pairing::half).find("no rotation") != std::string::npos);
+  CHECK(pairing_remark(*erase(grid), Pairing::axis_halves).empty());
+}
+
 TEST_CASE("infinities and NaN in the input follow IEEE 754 and touch nothing else") {
   constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> x = some_values(4 * 8, true);
@@ -323,6 +370,13 @@ TEST_CASE("scores depend on the distance only, and orthogonal vectors score 0") 
   for (int l = 0; l < 4; ++l) square += Big(x[static_cast<std::size_t>((5 * 50 + 30) * 4 + l)]) * Big(x[static_cast<std::size_t>((5 * 50 + 30) * 4 + l)]);
   CHECK(correctly_rounded(DType::f64, all[5].value, square));
   CHECK(usage([&] { (void)scores(erase(rope), {}, memory({50, 4}, some_values(200, true)), y_axis, 50, 0); }).find("there is no 50") != std::string::npos);
+}
+
+TEST_CASE("scores of infinities and NaN are what IEEE 754 has") {
+  const Rope rope{.head_dim = 4, .positions = Positions::range(0, 8), .layout = RopeLayout::half};
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  CHECK(std::isnan(scores(erase(rope), {}, memory({4}, {nan, 1, 1, 1}), memory({4}, {1, 1, 1, 1}), 3, 2).at(0).value));
+  CHECK(scores(erase(rope), {}, memory({4}, {inf, 1, 1, 1}), memory({4}, {1, 1, 1, 1}), 0, 0).at(0).value != 0);
 }
 
 TEST_CASE("what does not meet is refused in one sentence") {

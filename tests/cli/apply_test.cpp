@@ -74,6 +74,17 @@ TEST_CASE("apply: a bias takes its sizes from the scores; scores print") {
   CHECK(json == nlohmann::json{{"query", 0}, {"key", 0}, {"scores", {{{"at", nlohmann::json::array()}, {"score", 2.0}}}}});
 }
 
+TEST_CASE("apply: widths are taken before anything is checked, and only where an encoding has one") {
+  const Scratch scratch;
+  const std::string x = vectors(scratch, "x.npy", "10", "4");
+  const Outcome partial = run({"apply", "rope", "--layout", "half", "--partial-rotary-factor", "0.4", "--input", x, "-o", scratch / "y.npy"});
+  CHECK_MESSAGE(partial.status == 0, partial.err);
+  // No head_dim given: attention_temperature divides by none.
+  const Outcome factor = run({"apply", "attention_temperature", "--input", x, "--input-axes", "position,key", "-o", scratch / "y.npy"});
+  CHECK_MESSAGE((factor.status == 0 && !mentions(factor.err, "head_dim")), factor.err);
+  CHECK(mentions(run({"apply", "rope", "--layout", "half", "--pairing", "interleaved", "--input", x, "-o", scratch / "y.npy"}).err, "no rotation"));
+}
+
 TEST_CASE("apply: a result says what was done, and that it carries no spec to verify by") {
   const Scratch scratch;
   const std::string x = vectors(scratch, "x.npy", "8", "4");
@@ -89,6 +100,24 @@ TEST_CASE("apply: a result says what was done, and that it carries no spec to ve
     CHECK(verify.status == 2);
     CHECK(mentions(verify.err, "spec"));
   }
+}
+
+TEST_CASE("apply: a file that holds more than the result is not written over, names with # are found, specs tell the pairing") {
+  const Scratch scratch;
+  const Setup here{.folder = scratch.path()};
+  const std::string x = vectors(scratch, "x.npy", "8", "4");
+  REQUIRE(run({"generate", "rope", "--head-dim", "8", "--positions", "4", "--layout", "half", "-o", "tables.npz", "--quiet"}, here).status == 0);
+  const std::string before = slurp(scratch / "tables.npz");
+  CHECK(mentions(refused({"apply", "sinusoidal", "--input", scratch / "tables.npz#cos", "-o", scratch / "tables.npz"}, 2), "another file"));
+  CHECK(slurp(scratch / "tables.npz") == before);
+  const Outcome said = run({"apply", "--table", "tables.npz", "--input", x, "-o", "y.npy"}, here);
+  CHECK_MESSAGE(said.status == 0, said.err);
+  REQUIRE(run({"apply", "rope", "--layout", "half", "--input", x, "-o", "z.npy"}, here).status == 0);
+  CHECK(slurp(scratch / "y.npy") == slurp(scratch / "z.npy"));
+  fs::copy_file(x, scratch / "a#b.npy");
+  CHECK(run({"apply", "rope", "--layout", "half", "--input", "a#b.npy", "-o", "z.npy"}, here).status == 0);
+  REQUIRE(run({"generate", "rope", "--head-dim", "8", "--positions", "4", "--layout", "half", "-o", "tables.h5", "--quiet"}, here).status == 0);
+  CHECK(run({"apply", "sinusoidal", "--input", "tables.h5#/cos", "-o", "z.npy"}, here).status == 0);
 }
 
 TEST_CASE("apply: refusals") {
@@ -116,6 +145,8 @@ TEST_CASE("apply: refusals") {
   no({"rope", "--layout", "half", "--complex", "pair", "--input", x, "-o", "y.npy"}, "--complex");
   no({"rope", "--layout", "half", "--index-dtype", "i32", "--input", x, "-o", "y.npy"}, "--index-dtype");
   no({"rope", "--layout", "half", "--input-axes", "position,", "--input", x, "-o", "y.npy"}, "--input-axes");
+  no({"rope", "--layout", "half", "--input-axes", "lane,position", "--input", x, "-o", "y.npy"}, "last axis");
+  no({"rope", "--layout", "half", "--input-axes", "position,position", "--input", x, "-o", "y.npy"}, "named twice");
   no({"--table", x, "rope", "--input", x, "-o", "y.npy"}, "leave the encoding out");
   CHECK(mentions(refused({"apply", "rope", "--layout", "half", "--input", "gone.npy", "-o", "y.npy"}, 4), "gone.npy"));
   spill(scratch / "bad.npy", "not an array");

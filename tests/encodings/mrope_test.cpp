@@ -83,11 +83,14 @@ TEST_CASE("mrope: ids by the rule") {
   }
   // Patches before merging, and an offset.
   CHECK(ids_of({.spans = spans("text:1,image:1x4x2"), .spatial_merge_size = 2, .offset = 100}) == std::vector<double>{100, 101, 101, 100, 101, 102, 100, 101, 101});
-  // The double nearest 0.7 is below 0.7: grid 3 at 10 ids per second has 3 * 0.7 * 10 = 20.99.., in binary32 21.
+  // 3 * 0.7 * 10 = 21, though the double nearest 0.7 is below it; 5 * 0.3 * 2 = 3 likewise.
   const auto time = [](MropeSeconds rule, double seconds, double rate) {
     return ids_of({.spans = TokenSpans{{{.kind = TokenSpanKind::video, .grids = 4, .seconds = seconds}}}, .tokens_per_second = rate, .seconds = rule})[3];
   };
-  CHECK(time(MropeSeconds::exact, 0.7, 10) == 20);
+  CHECK(time(MropeSeconds::exact, 0.7, 10) == 21);
+  CHECK(time(MropeSeconds::exact, 0.1, 10) == 3);
+  CHECK(time(MropeSeconds::exact, 1.5e-7, 2e6) == 0);
+  CHECK(time(MropeSeconds::exact, 0.333, 1) == 0);
   CHECK(time(MropeSeconds::float32, 0.7, 10) == 21);
   CHECK(time(MropeSeconds::whole, 0.7, 10) == 0);
   CHECK(time(MropeSeconds::whole, 2.9, 2) == 12);

@@ -20,27 +20,28 @@ struct EnumNames<Operation> {
       {Operation::multiply, "multiply", "x * table"},
       {Operation::multiply_plus_one, "multiply-plus-one", "x * (table + 1): bert4keras merge_mode mul"},
       {Operation::rotate, "rotate", "pairs of lanes turned by cos and sin: queries and keys"},
-      {Operation::rotate_back, "rotate-back", "the same by the opposite angle: undoes rotate where attention_factor is 1"},
+      {Operation::rotate_back, "rotate-back", "the same by the opposite angle: undoes rotate, but for the square of attention_factor"},
   }};
 };
 
-enum class Pairing : std::uint8_t { half, interleaved, interleaved_to_half };
+enum class Pairing : std::uint8_t { half, interleaved, interleaved_to_half, axis_halves };
 template <>
 struct EnumNames<Pairing> {
-  static constexpr std::array<EnumName<Pairing>, 3> values{{
+  static constexpr std::array<EnumName<Pairing>, 4> values{{
       {Pairing::half, "half", "lanes i and i + pairs (GPT-NeoX, Llama in Hugging Face)"},
       {Pairing::interleaved, "interleaved", "lanes 2i and 2i + 1 (RoFormer, GPT-J, Meta's Llama, Cohere)"},
       {Pairing::interleaved_to_half, "interleaved-to-half",
        "lanes 2i and 2i + 1, which come out as lanes i and i + pairs (DeepSeek-V3 in Hugging Face)"},
+      {Pairing::axis_halves, "axis-halves", "lanes i and i + pairs / 2 in each half of the vector, one for the row and one for the column (Gemma 4 vision)"},
   }};
 };
 
 /// How tables meet an array. What is absent follows from the tables, or is refused where they do not tell.
 struct Application {
-  std::optional<Operation> operation{};  ///< absent: rotate with cos and sin, else add
+  std::optional<Operation> operation{};  ///< absent: rotate with cos and sin, multiply by a tensor `scale`, else add
   std::optional<Pairing> pairing{};      ///< absent: as the encoding's layout says
   /// Names of the array's axes, first to last, at which the tables' axes of the same name are found; the last is the axis
-  /// of lanes (or keys). Empty: the tables' axes are the array's last ones.
+  /// of lanes (or keys). A table without the last axis (a factor for each position) has one value for all of it. Empty: the tables' axes are the array's last ones.
   std::vector<std::string> axes{};
   std::string set{};     ///< which of several frequency sets, "short" or "long"
   std::string tensor{};  ///< which tensor to add or multiply; empty: the only one
@@ -73,6 +74,10 @@ struct Score {
   std::vector<std::int64_t> where;
   double value;  ///< from 256 bits, rounded
 };
+/// A sentence where tables as wide as what turns are laid out for another pairing, so that the result is no rotation (V-JEPA 2
+/// was released so); empty where they agree or nothing is known.
+[[nodiscard]] std::string pairing_remark(const Encoding& tables, Pairing pairing);
+
 /// One score for each pair of vectors at row m of the query's and row n of the key's position axis; a query or key of one
 /// axis is a single vector, put at position m or n itself. Throws usage where shapes do not meet.
 [[nodiscard]] std::vector<Score> scores(const std::shared_ptr<const Encoding>& tables, const Application& application,
