@@ -86,6 +86,9 @@ TEST_CASE("rescale: rational frequencies are known exactly") {
   exactly({.head_dim = 4, .rule = NtkFixed{.factor = 3}}, 1, 1, 300);                    // 10000^(2/4) * 3
   exactly({.head_dim = 4, .rule = NtkOld{.factor = 4}}, 1, 1, 200);                      // 40000^(2/4)
   exactly({.head_dim = 18, .base = 512, .rule = NtkMixed{.factor = 8, .exponent = 0.5}}, 3, 1, 32);  // 512^(6/18) * 8^((4/9)^0.5)
+  // Within the blend, whose weights are not rational, 2 pi being the wavelength.
+  exactly({.head_dim = 8, .rule = Llama3{.factor = 1, .original_max_position_embeddings = 64, .high_freq_factor = 16}}, 0, 1, 1);
+  exactly({.head_dim = 8, .rule = NtkByParts{.factor = 1, .original_max_position_embeddings = 64}}, 0, 1, 1);
 }
 
 TEST_CASE("rescale: refusals name what is missing or too much") {
