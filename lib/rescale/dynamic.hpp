@@ -1,5 +1,6 @@
 // dynamic: NTK-aware scaling by the length in use.
 #pragma once
+#include "length.hpp"
 #include "ntk.hpp"
 
 namespace posenc {
@@ -35,9 +36,7 @@ struct Dynamic {
     v(Field{.name = "max_position_embeddings", .metavar = "N", .help = "length below which nothing changes", .unit = "positions",
             .range = between(1, 0x1p53), .source = "config.max_position_embeddings", .count = true},
       s.max_position_embeddings);
-    v(Field{.name = "length", .metavar = "N", .help = "length L that the table is for; absent: the largest position + 1",
-            .unit = "positions", .range = between(1, 0x1p53), .source = "seq_len in transformers", .count = true},
-      s.length);
+    length_field(v, s.length);
     v(Field{.name = "variant", .metavar = "NAME", .help = "how the ratio follows from L"}, s.variant);
   }
   void check(const RopeGeometry& g) const {
@@ -49,10 +48,8 @@ struct Dynamic {
   [[nodiscard]] num::Real ratio(const RopeGeometry& g) const {
     using num::Real;
     const Real one = Real::of(std::int64_t{1});
-    const Real used = length ? Real::of(*length) : Real::of(g.length);
-    const Real max = Real::of(*max_position_embeddings);
-    if (used <= max) return one;
-    const Real excess = used / max;
+    const Real excess = length_ratio(g, length, *max_position_embeddings);
+    if (excess == one) return one;
     switch (variant) {
       case DynamicVariant::alpha: return Real::of(factor) * excess - (Real::of(factor) - one);
       case DynamicVariant::paper: return excess;
@@ -62,7 +59,7 @@ struct Dynamic {
   }
   template <class T>
   T inv_freq(const RopeGeometry& g, std::int64_t i, std::size_t) const {
-    return plain_inv_freq(g, scalar<T>(stretched_base(g, ratio(g))), i);
+    return stretched_inv_freq<T>(g, ratio(g), i);
   }
 };
 

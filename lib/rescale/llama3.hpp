@@ -40,6 +40,9 @@ struct Llama3 {
     const T one = T::of(std::int64_t{1});
     const T wavelength = T::of(std::int64_t{2}) * T::pi() / f;
     const T original = T::of(*original_max_position_embeddings), low = T::of(low_freq_factor), high = T::of(high_freq_factor);
+    // The weights of the blend are not rational; they add up to 1 all the same.
+    if constexpr (std::is_same_v<T, num::Real>)
+      if (*factor == 1) return f;
     if (wavelength > original / low) return f / T::of(*factor);
     if (wavelength < original / high) return f;
     // low == high leaves no band; a wavelength exactly on the edge cannot occur (2 pi times a radical is irrational).

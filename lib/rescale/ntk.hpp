@@ -20,6 +20,16 @@ inline num::Real stretched_base(const RopeGeometry& g, const num::Real& ratio) {
   return num::Real::of(g.base) * pow(ratio, g.frequency_denominator, g.frequency_denominator - 2);
 }
 
+/// Pair i of that base: base^(-2i/d) * ratio^(-2i/(d-2)), the last exactly base^(-(d-2)/d) / ratio.
+template <class T>
+T stretched_inv_freq(const RopeGeometry& g, const num::Real& ratio, std::int64_t i) {
+  // The degrees of the two roots have no common divisor: the product is rational only where both are.
+  if constexpr (std::is_same_v<T, num::Real>)
+    return plain_inv_freq(g, T::of(g.base), i) / pow(ratio, 2 * i, g.frequency_denominator - 2);
+  else
+    return plain_inv_freq(g, scalar<T>(stretched_base(g, ratio)), i);
+}
+
 struct Ntk {
   static constexpr std::string_view name = "ntk";
   static constexpr std::string_view summary = "NTK-aware: base * factor^(d/(d-2)); the last wavelength grows by exactly factor";
@@ -39,7 +49,7 @@ struct Ntk {
   }
   template <class T>
   T inv_freq(const RopeGeometry& g, std::int64_t i, std::size_t) const {
-    return plain_inv_freq(g, scalar<T>(stretched_base(g, num::Real::of(*factor))), i);
+    return stretched_inv_freq<T>(g, num::Real::of(*factor), i);
   }
 };
 

@@ -3,11 +3,19 @@
 #include <variant>
 
 // One include per line of list.inc; an entry without its file does not compile.
+#include "base.hpp"
+#include "divisors.hpp"
 #include "dynamic.hpp"
+#include "dynamic_linear.hpp"
+#include "dynamic_yarn.hpp"
 #include "linear.hpp"
 #include "llama3.hpp"
 #include "longrope.hpp"
 #include "ntk.hpp"
+#include "ntk_by_parts.hpp"
+#include "ntk_fixed.hpp"
+#include "ntk_mixed.hpp"
+#include "ntk_old.hpp"
 #include "plain.hpp"
 #include "proportional.hpp"
 #include "yarn.hpp"

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "posenc/error.hpp"
-#include "geometry.hpp"
+#include "turns_ramp.hpp"
 
 namespace posenc {
 namespace rescale {
@@ -64,70 +64,55 @@ struct Yarn {
   }
   void check(const RopeGeometry& g) const {
     need(factor.has_value(), name, "factor");
-    need(original_max_position_embeddings.has_value(), name, "original_max_position_embeddings");
+    check_but_factor(g, name);
+  }
+  /// For a rule that finds the factor itself.
+  void check_but_factor(const RopeGeometry& g, std::string_view method) const {
+    need(original_max_position_embeddings.has_value(), method, "original_max_position_embeddings");
     if (beta_fast < beta_slow) fail_usage("beta_fast must not be below beta_slow");
-    if (!(g.base > 1)) fail_usage("method yarn needs a base above 1, got " + std::to_string(g.base));
+    if (!(g.base > 1)) fail_usage("method " + std::string(method) + " needs a base above 1, got " + std::to_string(g.base));
     if (mscale_rule == MscaleRule::ratio && !(mscale && mscale_all_dim))
       fail_usage("mscale_rule ratio needs both mscale and mscale_all_dim");
   }
 
-  /// Pair index at which a pair turns `turns` times over the original length: d ln(L0 / (2 pi turns)) / (2 ln base).
-  [[nodiscard]] num::Real correction(const RopeGeometry& g, double turns) const {
-    using num::Real;
-    const Real two = Real::of(std::int64_t{2});
-    return Real::of(g.frequency_denominator) *
-           log(Real::of(*original_max_position_embeddings) / (two * Real::pi() * Real::of(turns))) / (two * log(Real::of(g.base)));
-  }
-  /// Ends of the ramp in pairs: floor and ceil when truncate, then kept within [0, d - 1]; equal ends are 0.001 apart.
-  void ramp_ends(const RopeGeometry& g, num::Real& low, num::Real& high) const {
-    using num::Real;
-    low = correction(g, beta_fast);
-    high = correction(g, beta_slow);
-    if (truncate) {
-      low = floor(low);
-      high = ceil(high);
-    }
-    const Real zero, last = Real::of(g.frequency_denominator - 1);
-    if (low < zero) low = zero;
-    if (high > last) high = last;
-    // Untruncated ends are equal only when the betas are: the same expression, but an interval cannot show it.
-    const bool same = !truncate && beta_fast == beta_slow && !low.is_exact() && !high.is_exact();
-    if (same || low == high) high = high + Real::of(0.001);
-  }
   template <class T>
   T inv_freq(const RopeGeometry& g, std::int64_t i, std::size_t) const {
-    num::Real low, high;
-    ramp_ends(g, low, high);
-    const T one = T::of(std::int64_t{1}), zero = T::of(std::int64_t{0});
-    T ramp = (T::of(i) - scalar<T>(low)) / scalar<T>(high - low);
-    if (ramp < zero) ramp = zero;
-    if (ramp > one) ramp = one;
-    const T keep = one - ramp;
-    const T power = power_of_base(g, T::of(g.base), i);
-    return one / (T::of(*factor) * power) * (one - keep) + one / power * keep;
+    return inv_freq_at<T>(g, num::Real::of(*factor), i);
   }
+  [[nodiscard]] num::Real attention_factor(const RopeGeometry&) const { return attention_factor_at(num::Real::of(*factor)); }
 
-  /// g(s, m) = c m ln(s) + 1 above s = 1, else 1.
-  [[nodiscard]] num::Real magnitude(double m) const {
-    using num::Real;
-    const Real one = Real::of(std::int64_t{1});
-    if (*factor <= 1) return one;
-    return Real::of(mscale_coefficient) * Real::of(m) * log(Real::of(*factor)) + one;
+  /// The same for factor s.
+  template <class T>
+  T inv_freq_at(const RopeGeometry& g, const num::Real& s, std::int64_t i) const {
+    const T one = T::of(std::int64_t{1});
+    const T power = power_of_base(g, T::of(g.base), i);
+    // The weights of an untruncated ramp are not rational; they add up to 1 all the same.
+    if constexpr (std::is_same_v<T, num::Real>)
+      if (s == one) return one / power;
+    const T keep = one - TurnsRamp(g, *original_max_position_embeddings, beta_fast, beta_slow, truncate).at<T>(i);
+    return one / (scalar<T>(s) * power) * (one - keep) + one / power * keep;
   }
-  [[nodiscard]] num::Real attention_factor(const RopeGeometry&) const {
+  [[nodiscard]] num::Real attention_factor_at(const num::Real& s) const {
     switch (mscale_rule) {
       case MscaleRule::one: return num::Real::of(std::int64_t{1});
-      case MscaleRule::paper: return magnitude(1);
-      case MscaleRule::ratio: return ratio();
+      case MscaleRule::paper: return magnitude(s, 1);
+      case MscaleRule::ratio: return ratio(s);
       case MscaleRule::automatic: break;
     }
-    return mscale.value_or(0) != 0 && mscale_all_dim.value_or(0) != 0 ? ratio() : magnitude(1);
+    return mscale.value_or(0) != 0 && mscale_all_dim.value_or(0) != 0 ? ratio(s) : magnitude(s, 1);
   }
 
  private:
-  [[nodiscard]] num::Real ratio() const {
+  /// g(s, m) = c m ln(s) + 1 above s = 1, else 1.
+  [[nodiscard]] num::Real magnitude(const num::Real& s, double m) const {
+    using num::Real;
+    const Real one = Real::of(std::int64_t{1});
+    if (s <= one) return one;
+    return Real::of(mscale_coefficient) * Real::of(m) * log(s) + one;
+  }
+  [[nodiscard]] num::Real ratio(const num::Real& s) const {
     // Equal keys give exactly 1; the quotient of two intervals would not show it.
-    return *mscale == *mscale_all_dim ? num::Real::of(std::int64_t{1}) : magnitude(*mscale) / magnitude(*mscale_all_dim);
+    return *mscale == *mscale_all_dim ? num::Real::of(std::int64_t{1}) : magnitude(s, *mscale) / magnitude(s, *mscale_all_dim);
   }
 };
 

@@ -18,11 +18,6 @@ inline constexpr Later later[] = {
     {"hf", "beit_bias_resized_4x5.new_table", "resampling of tables"},
     {"hf", "vit_interp", "resampling of learned tables"},
 
-    {"papers", "scale_dynamic_linear", "rule dynamic-linear"},
-    {"papers", "scale_ntk_by_parts", "rule ntk-by-parts, the repository's form"},
-    {"papers", "scale_by_parts_paper", "rule ntk-by-parts, the paper's ramp in turns"},
-    {"papers", "scale_su_ntk", "Su's rules old, fixed and mixed"},
-    {"papers", "scale_su_mixed_code", "Su's rule mixed"},
     {"papers", "rope_base_bound_table", "command analyze: search of the smallest base"},
     {"papers", "longrope2_critical", "command analyze: critical dimension"},
     {"papers", "init_trunc_moments.moments[0:2]", "nothing: repeats the parameters"},

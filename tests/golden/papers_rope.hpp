@@ -31,6 +31,18 @@ class PapersRope {
     if (id == "scale_linear_pi")
       table(rope({{"head_dim", dim()}, {"method", "linear"}, {"factor", text_of(p_["scale"])}}), "", "", rope({{"head_dim", dim()}}),
             "the original divides positions: its buffer holds the plain frequencies");
+    if (id == "scale_dynamic_linear")
+      table(rope({{"head_dim", dim()}, {"method", "dynamic-linear"}, {"max_position_embeddings", text_of(p_["max_position_embeddings"])},
+                  {"length", text_of(p_["seq_len"])}}),
+            "", "", rope({{"head_dim", dim()}}), "the original multiplies positions: its buffer holds the plain frequencies");
+    if (id == "scale_ntk_by_parts")
+      table(rope({{"head_dim", dim()}, {"method", "ntk-by-parts"}, {"ramp", "index"}, {"factor", text_of(p_["scale"])},
+                  {"original_max_position_embeddings", text_of(p_["original_max_position_embeddings"])}}));
+    if (id == "scale_by_parts_paper") by_parts();
+    if (id == "scale_su_ntk") su();
+    if (id == "scale_su_mixed_code")
+      both("inv_freq", rope({{"head_dim", dim()}, {"base", text_of(p_["base"])}, {"method", "ntk-mixed"}, {"factor", text_of(p_["k"])},
+                             {"exponent", text_of(p_["b"])}, {"layout", "inv-freq"}}));
     if (id == "scale_ntk_aware") table(rope({{"head_dim", dim()}, {"method", "ntk"}, {"factor", text_of(p_["alpha"])}}));
     if (id == "scale_dynamic_ntk")
       table(rope({{"head_dim", dim()}, {"method", "dynamic"}, {"factor", text_of(p_["ntk"])},
@@ -180,6 +192,29 @@ class PapersRope {
     const Command command = rope({{"head_dim", text_of(p_["d"])}, {"base", text_of(p_["base"])}});
     add("angles", command.with({{"positions", text_of(p_["n"]) + ","}, {"layout", "angles"}}));
     add("beta", command.with({{"layout", "inv-freq"}}), "1 / inv_freq[1]", [](const Values& v) { return Values{1 / v.at(1)}; });
+  }
+  void by_parts() {
+    const double s = p_["s"], length = p_["L"];
+    const Command plain = rope({{"head_dim", text_of(p_["d"])}, {"base", text_of(p_["base"])}, {"layout", "inv-freq"}});
+    const Command parts = plain.with({{"method", "ntk-by-parts"}, {"factor", text_of(p_["s"])}, {"original_max_position_embeddings", text_of(p_["L"])},
+                                      {"beta_slow", text_of(p_["alpha"])}, {"beta_fast", text_of(p_["beta"])}});
+    add("inv_freq", parts);
+    add("gamma", parts.with({{"layout", "divisors"}}), "(16 / divisor - 1) / 15", [=](Values v) {
+      for (double& x : v) x = (s / x - 1) / (s - 1);
+      return v;
+    });
+    add("rotations", plain, "4096 inv_freq / 2 pi", [=](Values v) {
+      for (double& x : v) x = length * x / (2 * std::numbers::pi);
+      return v;
+    });
+  }
+  void su() {
+    const Command any = rope({{"head_dim", text_of(p_["d"])}, {"base", text_of(p_["base"])}, {"factor", text_of(p_["k"])}, {"layout", "inv-freq"}});
+    add("old", any.with({{"method", "ntk-old"}}));
+    add("fixed", any.with({{"method", "ntk-fixed"}}));
+    add("mixed", any.with({{"method", "ntk-mixed"}, {"exponent", text_of(p_["b"])}}));
+    add("mixed_b1", any.with({{"method", "ntk-mixed"}, {"exponent", "1"}}));
+    add("mixed_b0", any.with({{"method", "ntk-mixed"}, {"exponent", "0"}}));
   }
   void magnitudes() {
     const std::pair<const char*, const char*> coefficients[] = {{"llama", "0.1"}, {"mistral", "0.07"}, {"chunkllama", "0.05"}};
