@@ -180,11 +180,11 @@ int run(const Options& o, const Common& common) {
   formats::check_plan(format, file.plan);
   check_space({file}, format, o.out, "choose a smaller dtype");
 
-  if (!common.quiet)
-    for (const std::string& remark : remarks) say(remark);
   for (const std::string& read : {input.path, o.table})
     if (std::error_code none; !read.empty() && std::filesystem::equivalent(read, file.path, none) && input.reader->tensors().size() > 1)
       fail_usage(fmt::format("{} is read here and holds more than the result would; write to another file", file.path));
+  if (!common.quiet)
+    for (const std::string& remark : remarks) say(remark);
   const std::unique_ptr<Writer> writer = formats::create(format, file.path, file.plan);
   PipelineOptions options = pipeline_options(common);
   set_block_bytes(o.out, options);

@@ -106,7 +106,7 @@ TEST_CASE("apply: a file that holds more than the result is not written over, na
   const Scratch scratch;
   const Setup here{.folder = scratch.path()};
   const std::string x = vectors(scratch, "x.npy", "8", "4");
-  REQUIRE(run({"generate", "rope", "--head-dim", "8", "--positions", "4", "--layout", "half", "-o", "tables.npz", "--quiet"}, here).status == 0);
+  REQUIRE(run({"generate", "rope", "--head-dim", "8", "--positions", "4", "--layout", "half", "--dtype", "f64", "-o", "tables.npz", "--quiet"}, here).status == 0);
   const std::string before = slurp(scratch / "tables.npz");
   CHECK(mentions(refused({"apply", "sinusoidal", "--input", scratch / "tables.npz#cos", "-o", scratch / "tables.npz"}, 2), "another file"));
   CHECK(slurp(scratch / "tables.npz") == before);
