@@ -8,7 +8,7 @@
 #include "numeric/real.hpp"
 #include "posenc/resample.hpp"
 
-namespace posenc::detail {
+namespace posenc::resampling {
 
 struct Tap {
   std::int64_t source;  ///< old row
@@ -23,9 +23,6 @@ inline Taps copy_of(std::int64_t source) { return {{source, num::Real::of(std::i
 /// Taps of one source added up, zeros left out. Sources are in ascending order, those of one source side by side.
 Taps gathered(Taps taps);
 
-/// x of new row k of N among n old rows.
-num::Real source_position(Alignment alignment, std::int64_t k, std::int64_t n, std::int64_t new_n);
-
 /// What linear and cubic are made of.
 struct Kernel {
   bool cubic = false;
@@ -33,6 +30,7 @@ struct Kernel {
   bool antialias = false;
   double a = -0.75;
   EdgeRule edges = EdgeRule::clamp;
+  double scale_offset = 0;  ///< half_pixel: N + this is the N of n / N
 };
 
 AxisMap tile_map(std::int64_t n);
@@ -51,4 +49,4 @@ struct Buckets {
 };
 AxisMap rebucket_map(const Buckets& old_buckets, const Buckets& new_buckets, std::optional<double> factor);
 
-}  // namespace posenc::detail
+}  // namespace posenc::resampling

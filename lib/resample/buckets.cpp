@@ -7,7 +7,7 @@
 #include "encodings/log_buckets.hpp"
 #include "numeric/decide.hpp"
 
-namespace posenc::detail {
+namespace posenc::resampling {
 namespace {
 
 using num::Real;
@@ -18,7 +18,7 @@ struct Side {
   explicit Side(const Buckets& b) : buckets(b.bidirectional ? b.num_buckets / 2 : b.num_buckets), exact(buckets / 2), max_distance(b.max_distance) {}
 
   [[nodiscard]] std::int64_t least(std::int64_t bucket) const {
-    return bucket < exact ? bucket : ladder_ceil(exact, max_distance, bucket - exact, buckets - exact);
+    return bucket < exact ? bucket : detail::ladder_ceil(exact, max_distance, bucket - exact, buckets - exact);
   }
   [[nodiscard]] std::int64_t bucket(const Real& distance) const {
     const Real e = Real::of(exact);
@@ -45,4 +45,4 @@ AxisMap rebucket_map(const Buckets& old_buckets, const Buckets& new_buckets, std
   };
 }
 
-}  // namespace posenc::detail
+}  // namespace posenc::resampling

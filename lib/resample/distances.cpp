@@ -7,7 +7,7 @@
 
 #include "axis_map.hpp"
 
-namespace posenc::detail {
+namespace posenc::resampling {
 
 using num::Real;
 
@@ -26,4 +26,4 @@ AxisMap distances_map(std::int64_t n, std::int64_t new_n, bool linear) {
   };
 }
 
-}  // namespace posenc::detail
+}  // namespace posenc::resampling

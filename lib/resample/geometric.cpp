@@ -11,7 +11,7 @@
 
 #include "axis_map.hpp"
 
-namespace posenc::detail {
+namespace posenc::resampling {
 namespace {
 
 using num::Real;
@@ -162,4 +162,4 @@ AxisMap geometric_spline_map(std::int64_t n, std::int64_t new_n) {
   };
 }
 
-}  // namespace posenc::detail
+}  // namespace posenc::resampling

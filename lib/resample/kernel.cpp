@@ -8,7 +8,7 @@
 
 #include "axis_map.hpp"
 
-namespace posenc::detail {
+namespace posenc::resampling {
 namespace {
 
 using num::Real;
@@ -22,12 +22,25 @@ Real cubic_weight(const Real& t, const Real& a) {
   return {};
 }
 
+// n / N, which DINOv2 takes with N + 0.1 to be safe from rounding.
+Real scale_of(const Kernel& kernel, std::int64_t n, std::int64_t new_n) { return of(n) / (of(new_n) + Real::of(kernel.scale_offset)); }
+
+// x of new row k of N among n old rows.
+Real source_position(const Kernel& kernel, std::int64_t k, std::int64_t n, std::int64_t new_n) {
+  switch (kernel.alignment) {
+    case Alignment::half_pixel: return (of(2 * k + 1) * scale_of(kernel, n, new_n) - of(1)) / of(2);
+    case Alignment::corners: return new_n == 1 ? Real() : of(k * (n - 1)) / of(new_n - 1);
+    case Alignment::stride: return of(k * n) / of(new_n);
+  }
+  return {};
+}
+
 }  // namespace
 
 AxisMap kernel_map(std::int64_t n, std::int64_t new_n, const Kernel& kernel) {
   return [=](std::int64_t k) {
-    const Real x = source_position(kernel.alignment, k, n, new_n);
-    const Real scale = kernel.antialias && new_n < n ? of(n) / of(new_n) : of(1);
+    const Real x = source_position(kernel, k, n, new_n), step = scale_of(kernel, n, new_n);
+    const Real scale = kernel.antialias && step > of(1) ? step : of(1);
     const Real reach = of(kernel.cubic ? 2 : 1) * scale, a = Real::of(kernel.a);
     // Rows strictly within reach; those at its end have weight 0.
     const auto first = static_cast<std::int64_t>(floor(x - reach).to_double()) + 1;
@@ -46,4 +59,4 @@ AxisMap kernel_map(std::int64_t n, std::int64_t new_n, const Kernel& kernel) {
   };
 }
 
-}  // namespace posenc::detail
+}  // namespace posenc::resampling

@@ -10,7 +10,7 @@
 #include "posenc/error.hpp"
 #include "posenc/names.hpp"
 
-namespace posenc::detail {
+namespace posenc::resampling {
 namespace {
 
 // The side of a square number, or 0.
@@ -56,7 +56,8 @@ std::size_t row_axis(const std::vector<std::int64_t>& shape, const Resampling& h
 // Rows that are not copied, when how many are is known or none.
 std::int64_t between_ends(const Layout& layout, std::int64_t rows) {
   const std::int64_t left = rows - layout.prefix - layout.extra;
-  if (left < 1) fail_usage(fmt::format("the table has {} rows, none besides {} and {}", rows, rows_text(layout.prefix, "prefix"), rows_text(layout.extra, "extra")));
+  if (left < 1)
+    fail_usage(fmt::format("the table has {} rows, none besides {} and {}", rows, rows_text(layout.prefix, "prefix"), rows_text(layout.extra, "extra")));
   return left;
 }
 
@@ -67,8 +68,9 @@ struct Square {
 
 // Both sides of a grid, or of a window's table, given as height and width or found as the one square. What is copied at one end
 // (`copied`: the prefix of a grid, the extra rows of a window) may be left open.
-Size find_square(const Resampling& how, std::int64_t rows, std::optional<std::int64_t> given, std::span<const std::int64_t> usual, std::int64_t& copied) {
-  const bool window = how.rows == TableRows::window;
+Size find_square(const Resampling& how, std::int64_t rows, std::optional<std::int64_t> given, std::span<const std::int64_t> usual,
+                 std::int64_t& copied) {
+  const bool window = how.rows == TableRowKind::window;
   const std::string_view what = window ? "window" : "grid", ends = window ? "extra" : "prefix";
   const auto cells = [&](const Size& s) { return window ? (2 * s.height - 1) * (2 * s.width - 1) : s.cells(); };
   if (how.height) {
@@ -111,24 +113,24 @@ void read_rows(Layout& layout, const Resampling& how, std::int64_t rows) {
   layout.prefix = how.prefix.value_or(0);
   layout.extra = how.extra.value_or(0);
   switch (how.rows) {
-    case TableRows::sequence:
+    case TableRowKind::sequence:
       layout.old_size = {between_ends(layout, rows), 1};
       layout.new_size = {*how.length, 1};
       layout.text = fmt::format("sequence of {} -> {}", layout.old_size.height, *how.length);
       break;
-    case TableRows::grid:
+    case TableRowKind::grid:
       layout.old_size = find_square(how, rows - layout.extra, how.prefix, usual_prefixes, layout.prefix);
       layout.new_size = {*how.new_height, *how.new_width};
       layout.text = fmt::format("grid {} -> {}", size_text(layout.old_size), size_text(layout.new_size));
       break;
-    case TableRows::window: {
+    case TableRowKind::window: {
       const Size window = find_square(how, rows - layout.prefix, how.extra, usual_extras, layout.extra), wanted{*how.new_height, *how.new_width};
       layout.old_size = window_table(window);
       layout.new_size = window_table(wanted);
       layout.text = fmt::format("window {} -> {}", size_text(window), size_text(wanted));
       break;
     }
-    case TableRows::distances: {
+    case TableRowKind::distances: {
       const std::int64_t n = between_ends(layout, rows), odd = n % 2;
       if (n < 2) fail_usage(fmt::format("a table of distances has 2k or 2k + 1 rows, k >= 1, got {}", n));
       layout.old_size = {n, 1};
@@ -136,7 +138,7 @@ void read_rows(Layout& layout, const Resampling& how, std::int64_t rows) {
       layout.text = fmt::format("distances to {} -> {}, 2k{} rows", n / 2, *how.new_distance, odd == 1 ? " + 1" : "");
       break;
     }
-    case TableRows::buckets:
+    case TableRowKind::buckets:
       layout.old_size = {between_ends(layout, rows), 1};
       layout.new_size = {how.new_num_buckets.value_or(layout.old_size.height), 1};
       layout.text = fmt::format("buckets {} -> {}", layout.old_size.height, layout.new_size.height);
@@ -146,14 +148,17 @@ void read_rows(Layout& layout, const Resampling& how, std::int64_t rows) {
 
 // Sizes of a table whose rows are a grid of two axes: nothing is copied, nothing has to be found.
 void read_axes(Layout& layout, const Resampling& how, const Size& size) {
-  const bool window = how.rows == TableRows::window;
+  const bool window = how.rows == TableRowKind::window;
   const Size wanted{*how.new_height, *how.new_width};
   layout.old_size = size;
   layout.new_size = window ? window_table(wanted) : wanted;
-  if (window && (size.height % 2 == 0 || size.width % 2 == 0)) fail_usage(fmt::format("a window's table has odd sides, 2 height - 1 and 2 width - 1, got {}", size_text(size)));
+  if (window && (size.height % 2 == 0 || size.width % 2 == 0))
+    fail_usage(fmt::format("a window's table has odd sides, 2 height - 1 and 2 width - 1, got {}", size_text(size)));
   const Size side = window ? Size{(size.height + 1) / 2, (size.width + 1) / 2} : size;
-  if (how.height && Size{*how.height, *how.width} != side) fail_usage(fmt::format("the table has a {} of {}, not {}x{}", window ? "window" : "grid", size_text(side), *how.height, *how.width));
-  layout.text = fmt::format("{} {} -> {}", window ? "window" : "grid", size_text(side), size_text(wanted));
+  const std::string_view what = window ? "window" : "grid";
+  if (how.height && Size{*how.height, *how.width} != side)
+    fail_usage(fmt::format("the table has a {} of {}, not {}x{}", what, size_text(side), *how.height, *how.width));
+  layout.text = fmt::format("{} {} -> {}", what, size_text(side), size_text(wanted));
 }
 
 }  // namespace
@@ -179,4 +184,4 @@ Layout read_layout(const std::vector<std::int64_t>& shape, const Resampling& how
   return layout;
 }
 
-}  // namespace posenc::detail
+}  // namespace posenc::resampling

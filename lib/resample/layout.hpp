@@ -6,7 +6,7 @@
 
 #include "posenc/resample.hpp"
 
-namespace posenc::detail {
+namespace posenc::resampling {
 
 struct Size {
   std::int64_t height = 1, width = 1;  ///< a sequence is a column: width 1
@@ -28,4 +28,4 @@ struct Layout {
 /// Throws usage where the shape does not fit `how` or has more than one reading.
 Layout read_layout(const std::vector<std::int64_t>& shape, const Resampling& how);
 
-}  // namespace posenc::detail
+}  // namespace posenc::resampling

@@ -15,7 +15,7 @@ namespace posenc {
 namespace {
 
 using Method = ResampleMethod;
-using Rows = TableRows;
+using Rows = TableRowKind;
 
 struct Use {
   Rows rows;
@@ -59,6 +59,7 @@ void check_unused(const Resampling& how) {
   only(kernel, how.antialias, "antialias");
   only(cubic, how.cubic_a, "cubic_a");
   only(kernel, how.edges, "edges");
+  only(kernel && how.rows == Rows::grid, how.scale_offset, "scale_offset");
   only(how.rows == Rows::sequence, how.length, "length");
   only(!how.grid_axes, how.prefix, "prefix");
   only(!how.grid_axes, how.extra, "extra");
@@ -82,7 +83,7 @@ void check_preset(const Resampling& how) {
   if (!how.preset) return;
   Resampling alone = how;
   alone.alignment.reset(), alone.antialias.reset(), alone.cubic_a.reset(), alone.edges.reset();
-  const detail::Kernel preset = detail::kernel_of(alone), all = detail::kernel_of(how);
+  const resampling::Kernel preset = resampling::kernel_of(alone), all = resampling::kernel_of(how);
   const auto same = [&](bool equal, std::string_view name) {
     if (!equal) fail_usage(fmt::format("preset {} has another {}; leave one of them out", enum_name(*how.preset), name));
   };
@@ -95,14 +96,14 @@ void check_preset(const Resampling& how) {
 }  // namespace
 
 void Resampling::check() const {
+  check_use(*this);
+  check_unused(*this);
   Resampling::fields(*this, [](const Field& field, const auto& member) {
     const auto number = [&](double value) { detail::check_range(field.name, field.range, value); };
     using Member = std::decay_t<decltype(member)>;
     if constexpr (std::is_same_v<Member, std::optional<std::int64_t>> || std::is_same_v<Member, std::optional<double>>)
       if (member) number(static_cast<double>(*member));
   });
-  check_use(*this);
-  check_unused(*this);
   check_preset(*this);
   if (rows == Rows::sequence && !length) fail_usage("length is missing: the positions of the new table");
   if (rows == Rows::distances && !new_distance) fail_usage("new_distance is missing: the k of the new table");
@@ -111,16 +112,20 @@ void Resampling::check() const {
   if (grid_axes && !axis) fail_usage("axis is missing: the first of the grid's two axes");
   if (height.has_value() != width.has_value()) fail_usage("height and width of the old table go together");
   if (has_kernel(*this)) {
-    const detail::Kernel kernel = detail::kernel_of(*this);
+    const resampling::Kernel kernel = resampling::kernel_of(*this);
     if (kernel.alignment != Alignment::half_pixel && (kernel.antialias || kernel.edges == EdgeRule::renormalize))
       fail_usage(fmt::format("alignment {} has neither antialias nor renormalized edges anywhere; use half-pixel", enum_name(kernel.alignment)));
-    if (kernel.antialias && kernel.edges == EdgeRule::clamp) fail_usage("antialias needs edges renormalize: the weights of a widened kernel do not add up to 1");
+    if (kernel.alignment != Alignment::half_pixel && kernel.scale_offset != 0) fail_usage("scale_offset goes with alignment half-pixel");
+    if (kernel.antialias && kernel.edges == EdgeRule::clamp)
+      fail_usage("antialias needs edges renormalize: the weights of a widened kernel do not add up to 1");
   }
-  if (method == Method::nearest && alignment == Alignment::corners) fail_usage("nearest wants alignment stride (torch nearest) or half-pixel (nearest-exact)");
-  if (method == Method::hierarchical && alpha == 0.5) fail_usage("alpha 0.5 gives rows i n + j and j n + i the same values; use another, such as 0.4");
+  if (method == Method::nearest && alignment == Alignment::corners)
+    fail_usage("nearest wants alignment stride (torch nearest) or half-pixel (nearest-exact)");
+  if (method == Method::hierarchical && alpha == 0.5)
+    fail_usage("alpha 0.5 gives rows i n + j and j n + i the same values; use another, such as 0.4");
 }
 
-namespace detail {
+namespace resampling {
 
 Kernel kernel_of(const Resampling& how) {
   Kernel kernel{.cubic = how.method == Method::cubic};
@@ -131,6 +136,7 @@ Kernel kernel_of(const Resampling& how) {
   const bool keys = kernel.antialias || preset != ResamplePreset::torch;
   kernel.a = how.cubic_a.value_or(keys ? -0.5 : -0.75);
   kernel.edges = how.edges.value_or(keys ? EdgeRule::renormalize : EdgeRule::clamp);
+  kernel.scale_offset = how.scale_offset.value_or(0);
   return kernel;
 }
 
@@ -141,6 +147,7 @@ std::string method_text(const Resampling& how) {
     text += fmt::format(", {}", enum_name(kernel.alignment));
     if (kernel.cubic) text += fmt::format(", a = {}", print(kernel.a));
     text += fmt::format(", {}edges {}", kernel.antialias ? "antialias, " : "", enum_name(kernel.edges));
+    if (kernel.scale_offset != 0) text += fmt::format(", scale_offset {}", print(kernel.scale_offset));
   }
   if (how.method == Method::nearest) text += fmt::format(", {}", enum_name(how.alignment.value_or(Alignment::stride)));
   if (how.method == Method::hierarchical) text += fmt::format(", alpha {}", print(how.alpha.value_or(0.4)));
@@ -148,5 +155,5 @@ std::string method_text(const Resampling& how) {
   return text;
 }
 
-}  // namespace detail
+}  // namespace resampling
 }  // namespace posenc

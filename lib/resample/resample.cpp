@@ -19,7 +19,7 @@
 namespace posenc {
 namespace {
 
-using namespace detail;
+using namespace resampling;
 using num::Real;
 
 // T5's own checks, its two descriptions of buckets side by side.
@@ -37,7 +37,7 @@ MakeAxisMap make_map(std::int64_t n, std::int64_t new_n, const Resampling& how) 
     case ResampleMethod::tile: return [=] { return tile_map(n); };
     case ResampleMethod::nearest: return [=, alignment = how.alignment.value_or(Alignment::stride)] { return nearest_map(n, new_n, alignment); };
     case ResampleMethod::linear:
-      if (how.rows == TableRows::distances) return [=] { return distances_map(n, new_n, true); };
+      if (how.rows == TableRowKind::distances) return [=] { return distances_map(n, new_n, true); };
       [[fallthrough]];
     case ResampleMethod::cubic: return [=, kernel = kernel_of(how)] { return kernel_map(n, new_n, kernel); };
     case ResampleMethod::hierarchical:
@@ -90,10 +90,9 @@ double finite(double value, std::int64_t row) {
 }
 
 double Resampler::State::decide(DType dtype, const double* values, std::int64_t y, std::int64_t x) const {
-  Taps ys = down(y), xs = across(x);
-  const bool kept = exact(ys) && exact(xs);
   return num::decide(dtype, [&] {
-    if (!kept) ys = make_down()(y), xs = make_across()(x);
+    Taps ys = down(y), xs = across(x);
+    if (!exact(ys) || !exact(xs)) ys = make_down()(y), xs = make_across()(x);
     Real sum;
     for (const Tap& v : ys) {
       Real part;
@@ -123,11 +122,11 @@ Resampler::Resampler(std::vector<std::int64_t> shape, const Resampling& how) {
   state->layout = read_layout(shape, how);
   const Size& from = state->layout.old_size;
   const Size& to = state->layout.new_size;
-  // BEiT's offsets would move rows even to the same place; a table for the same window stays what it is.
-  const bool geometric = how.method == ResampleMethod::geometric || how.method == ResampleMethod::geometric_spline;
-  const bool two = how.rows == TableRows::grid || how.rows == TableRows::window;
-  state->make_down = geometric && from == to ? identity_map : make_map(from.height, to.height, how);
-  state->make_across = !two || (geometric && from == to) ? identity_map : make_map(from.width, to.width, how);
+  // BEiT's offsets and DINOv2's scale would move rows even to the same place; a table for the same size stays what it is.
+  const bool moves = how.method == ResampleMethod::geometric || how.method == ResampleMethod::geometric_spline || how.scale_offset;
+  const bool two = how.rows == TableRowKind::grid || how.rows == TableRowKind::window;
+  state->make_down = moves && from == to ? identity_map : make_map(from.height, to.height, how);
+  state->make_across = !two || (moves && from == to) ? identity_map : make_map(from.width, to.width, how);
   num::at_precision(192, [&] {
     state->down = state->make_down();
     state->across = state->make_across();

@@ -13,7 +13,7 @@
 
 #include "axis_map.hpp"
 
-namespace posenc::detail {
+namespace posenc::resampling {
 
 using num::Real;
 
@@ -40,4 +40,4 @@ AxisMap stretch_map(std::int64_t n, std::int64_t new_n, std::int64_t keep) {
   };
 }
 
-}  // namespace posenc::detail
+}  // namespace posenc::resampling

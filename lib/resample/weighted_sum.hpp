@@ -11,7 +11,7 @@
 #include "numeric/two_double.hpp"
 #include "posenc/dtype.hpp"
 
-namespace posenc::detail {
+namespace posenc::resampling {
 
 /// A value, |true value - (value.hi + value.lo)| <= error.
 struct Bounded2 {
@@ -103,4 +103,4 @@ inline bool settle(DType dtype, const Bounded2& x, double& out) {
   return low == high && low != 0;  // of a zero the sign is open
 }
 
-}  // namespace posenc::detail
+}  // namespace posenc::resampling

@@ -59,7 +59,7 @@ Asked timm_case(const Json& c, const Array& in) {
     width = of.at(1).get<std::int64_t>();
   };
   if (function.starts_with("resample_abs_pos_embed") || function.ends_with("_levit")) {
-    how.rows = TableRows::grid;
+    how.rows = TableRowKind::grid;
     how.method = p.at("interpolation") == "bicubic" ? ResampleMethod::cubic : ResampleMethod::linear;
     how.preset = p.at("antialias") ? ResamplePreset::torch_aa : ResamplePreset::torch;
     if (function.ends_with("_levit")) {
@@ -77,7 +77,7 @@ Asked timm_case(const Json& c, const Array& in) {
     }
     return {how, golden::absolute(kernel_tolerance(most, 16))};
   }
-  how.rows = TableRows::window;
+  how.rows = TableRowKind::window;
   size(p.at("new_window_size"), how.new_height, how.new_width);
   if (function.ends_with("_simple")) {
     how.method = ResampleMethod::cubic;
@@ -158,7 +158,7 @@ TEST_CASE("resample: the papers' tables") {
       check("align_false", {.length = 17}, atol("align_false"));
       check("align_true", {.alignment = Alignment::corners, .length = 17}, atol("align_true"));
     } else if (id == "learned_bicubic") {
-      Resampling how{.rows = TableRows::grid, .method = ResampleMethod::cubic, .prefix = 0, .new_height = 6, .new_width = 6};
+      Resampling how{.rows = TableRowKind::grid, .method = ResampleMethod::cubic, .prefix = 0, .new_height = 6, .new_width = 6};
       check("table", how, atol("table"));
       how.method = ResampleMethod::linear;
       check("bilinear", how, atol("bilinear"));
@@ -180,14 +180,14 @@ TEST_CASE("resample: Hugging Face's ViT and BEiT") {
       CAPTURE(id);
       const Array in = golden::load_array(golden::folder + c.path("in_position_embeddings"));
       const auto patch = p.at("patch_size").get<std::int64_t>();
-      const Resampling how{.rows = TableRows::grid, .method = ResampleMethod::cubic, .preset = ResamplePreset::torch, .prefix = 1,
+      const Resampling how{.rows = TableRowKind::grid, .method = ResampleMethod::cubic, .preset = ResamplePreset::torch, .prefix = 1,
                            .new_height = p.at("height").get<std::int64_t>() / patch, .new_width = p.at("width").get<std::int64_t>() / patch};
       CHECK(wrong_values(resample(in, how, DType::f32), golden::load_array(golden::folder + c.path("out")), golden::absolute(kernel_tolerance(largest(in), 4)), worst) == 0);
     } else if (id.starts_with("beit_bias_")) {
       CAPTURE(id);
       const Array in = golden::load_array(golden::folder + c.path("in_table")), want = golden::load_array(golden::folder + c.path("new_table"));
       const Json& window = p.at("window_size");
-      const Resampling how{.rows = TableRows::window, .extra = 3, .new_height = window.at(0).get<std::int64_t>(), .new_width = window.at(1).get<std::int64_t>()};
+      const Resampling how{.rows = TableRowKind::window, .extra = 3, .new_height = window.at(0).get<std::int64_t>(), .new_width = window.at(1).get<std::int64_t>()};
       const Array got = resample(in, how, DType::f32);
       CHECK(wrong_values(got, want, golden::absolute(kernel_tolerance(largest(in), 5)), worst) == 0);
       CHECK(std::equal(in.values.end() - 6, in.values.end(), got.values.end() - 6));

@@ -19,12 +19,12 @@ Q keys(const Q& x, const Q& a) {
 Q triangle(const Q& x) { return abs(x) < 1 ? Q(1 - abs(x)) : Q(0); }
 
 // torch without antialias: indices and weights as upsample_bicubic2d and upsample_bilinear2d have them.
-Matrix torch_matrix(std::int64_t n, std::int64_t m, bool cubic, Alignment alignment, const Q& a) {
+Matrix torch_matrix(std::int64_t n, std::int64_t m, bool cubic, Alignment alignment, const Q& a, const Q& offset = 0) {
   Matrix w = zeros(m, n);
   for (std::int64_t k = 0; k < m; ++k) {
     Q x = alignment == Alignment::stride    ? Q(k * n, m)
           : alignment == Alignment::corners ? (m == 1 ? Q(0) : Q(k * (n - 1), m - 1))
-                                            : Q(Q(2 * k + 1, 2) * Q(n, m) - Q(1, 2));
+                                            : Q(Q(2 * k + 1, 2) * n / (m + offset) - Q(1, 2));
     auto& row = w[static_cast<std::size_t>(k)];
     const auto at = [&](std::int64_t j) -> Q& { return row[static_cast<std::size_t>(std::clamp<std::int64_t>(j, 0, n - 1))]; };
     if (cubic) {
@@ -42,12 +42,12 @@ Matrix torch_matrix(std::int64_t n, std::int64_t m, bool cubic, Alignment alignm
 }
 
 // Separable kernel, widened when shrinking, over the rows there are and divided by the sum: torch's antialias, JAX, Pillow.
-Matrix widened_matrix(std::int64_t n, std::int64_t m, bool cubic, bool antialias, const Q& a) {
+Matrix widened_matrix(std::int64_t n, std::int64_t m, bool cubic, bool antialias, const Q& a, const Q& offset = 0) {
   Matrix w = zeros(m, n);
-  const Q scale = antialias && n > m ? Q(n, m) : Q(1);
+  const Q step = n / (m + offset), scale = antialias && step > 1 ? step : Q(1);
   for (std::int64_t k = 0; k < m; ++k) {
     auto& row = w[static_cast<std::size_t>(k)];
-    const Q centre = Q(n, m) * Q(2 * k + 1, 2);
+    const Q centre = step * Q(2 * k + 1, 2);
     Q sum = 0;
     for (std::int64_t j = 0; j < n; ++j) {
       const Q t = (Q(2 * j + 1, 2) - centre) / scale;
@@ -97,7 +97,7 @@ TEST_CASE("resample: grids under every kernel, correctly rounded") {
       for (const bool antialias : {false, true}) {
         INFO(h, " ", w, " ", nh, " ", nw, " ", cubic, " ", antialias);
         const Array in = table({2 + h * w, 3}, static_cast<unsigned>(h * 7 + w));
-        const Resampling how{.rows = TableRows::grid, .method = cubic ? ResampleMethod::cubic : ResampleMethod::linear, .antialias = antialias,
+        const Resampling how{.rows = TableRowKind::grid, .method = cubic ? ResampleMethod::cubic : ResampleMethod::linear, .antialias = antialias,
                              .prefix = 2, .height = h, .width = w, .new_height = nh, .new_width = nw};
         const auto matrix = [&](std::int64_t n, std::int64_t m) {
           return antialias ? widened_matrix(n, m, cubic, true, Q(-1, 2)) : torch_matrix(n, m, cubic, Alignment::half_pixel, Q(-3, 4));
@@ -108,6 +108,22 @@ TEST_CASE("resample: grids under every kernel, correctly rounded") {
           CHECK(wrong_values(in, got, 2, 3, matrix(h, nh), matrix(w, nw), dtype) == 0);
         }
       }
+}
+
+TEST_CASE("resample: DINOv2's offset of the scale") {
+  constexpr double offset = 0.1;
+  const Array in = table({1 + 30, 3}, 71);
+  for (const bool antialias : {false, true})
+    for (const auto& [nh, nw] : {std::pair<std::int64_t, std::int64_t>{7, 9}, {3, 4}, {6, 2}}) {
+      const Resampling how{.rows = TableRowKind::grid, .method = ResampleMethod::cubic, .antialias = antialias, .scale_offset = offset,
+                           .prefix = 1, .height = 6, .width = 5, .new_height = nh, .new_width = nw};
+      const auto matrix = [&](std::int64_t n, std::int64_t m) {
+        return antialias ? widened_matrix(n, m, true, true, Q(-1, 2), Q(offset)) : torch_matrix(n, m, true, Alignment::half_pixel, Q(-3, 4), Q(offset));
+      };
+      for (const DType dtype : float_dtypes) CHECK(wrong_values(in, resample(in, how, dtype), 1, 3, matrix(6, nh), matrix(5, nw), dtype) == 0);
+    }
+  CHECK(same_bits(resample(in, {.rows = TableRowKind::grid, .method = ResampleMethod::cubic, .scale_offset = offset, .prefix = 1, .height = 6, .width = 5,
+                                .new_height = 6, .new_width = 5}).values, in.values));
 }
 
 TEST_CASE("resample: values far apart, ties and what cancels are decided") {
@@ -139,22 +155,22 @@ TEST_CASE("resample: values far apart, ties and what cancels are decided") {
 
 TEST_CASE("resample: weights sum to one") {
   using num::Real;
-  const auto sums_to_one = [](const detail::Taps& taps) {
+  const auto sums_to_one = [](const resampling::Taps& taps) {
     Real sum;
-    for (const detail::Tap& tap : taps) sum += tap.weight;
+    for (const resampling::Tap& tap : taps) sum += tap.weight;
     return sum.is_exact() && sum == Real::of(std::int64_t{1});
   };
   for (const auto& [n, m] : lengths)
     for (std::int64_t k = 0; k < m; ++k) {
       for (const bool cubic : {false, true}) {
         for (const Alignment alignment : {Alignment::half_pixel, Alignment::corners, Alignment::stride})
-          CHECK(sums_to_one(detail::kernel_map(n, m, {.cubic = cubic, .alignment = alignment})(k)));
+          CHECK(sums_to_one(resampling::kernel_map(n, m, {.cubic = cubic, .alignment = alignment})(k)));
         for (const bool antialias : {false, true})
-          CHECK(sums_to_one(detail::kernel_map(n, m, {.cubic = cubic, .antialias = antialias, .a = -0.5, .edges = EdgeRule::renormalize})(k)));
+          CHECK(sums_to_one(resampling::kernel_map(n, m, {.cubic = cubic, .antialias = antialias, .a = -0.5, .edges = EdgeRule::renormalize})(k)));
       }
-      CHECK(sums_to_one(detail::geometric_map(2 * n - 1, 2 * m - 1)(k)));
-      if (n > 2 && m >= n) CHECK(sums_to_one(detail::stretch_map(n, m, 1)(k)));
-      CHECK(sums_to_one(detail::hierarchical_map(n, 0.3)(k % (n * n))));
+      CHECK(sums_to_one(resampling::geometric_map(2 * n - 1, 2 * m - 1)(k)));
+      if (n > 2 && m >= n) CHECK(sums_to_one(resampling::stretch_map(n, m, 1)(k)));
+      CHECK(sums_to_one(resampling::hierarchical_map(n, 0.3)(k % (n * n))));
     }
 }
 

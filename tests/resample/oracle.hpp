@@ -79,7 +79,8 @@ inline int wrong_values(const Array& old_table, const Array& got, std::int64_t f
           for (std::size_t h = 0; h < width; ++h)
             if (down[y][v] != 0 && across[x][h] != 0) sum += down[y][v] * across[x][h] * Q(old_table.values[(skip + v * width + h) * inner + c]);
         const double value = got.values[(skip + y * across.size() + x) * inner + c];
-        const bool copied = std::ranges::count(down[y], Q(0)) + 1 == static_cast<std::ptrdiff_t>(down[y].size()) && std::ranges::count(across[x], Q(0)) + 1 == static_cast<std::ptrdiff_t>(width);
+        const auto one_source = [](const std::vector<Q>& weights) { return std::ranges::count_if(weights, [](const Q& w) { return w != 0; }) == 1; };
+        const bool copied = one_source(down[y]) && one_source(across[x]);
         wrong += correctly_rounded(dtype, copied && value == 0 ? std::fabs(value) : value, sum) ? 0 : 1;  // copies of -0 are -0
       }
   return wrong;

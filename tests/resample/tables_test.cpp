@@ -1,6 +1,10 @@
 // Copies, layouts and refusals; stretch, distances, buckets, BEiT's offsets against second opinions.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <type_traits>
 
 #include "posenc/error.hpp"
 #include "posenc/names.hpp"
@@ -12,7 +16,7 @@ using namespace posenc;
 using namespace resample_oracle;
 using oracle::Big;
 using Method = ResampleMethod;
-using Rows = TableRows;
+using Rows = TableRowKind;
 using Shape = std::vector<std::int64_t>;
 
 std::vector<double> rows_of(const Array& a, std::int64_t first, std::int64_t count) {
@@ -74,7 +78,8 @@ TEST_CASE("resample: prefix and extra rows are copied bit for bit") {
 
 TEST_CASE("resample: rows come out the same however they are cut, over any leading axes") {
   const Array in = table({3, 10, 4}, 21);
-  const Resampler resampler(in.shape, {.rows = Rows::grid, .method = Method::cubic, .preset = ResamplePreset::torch_aa, .prefix = 1, .new_height = 5, .new_width = 2, .axis = 1});
+  const Resampler resampler(in.shape, {.rows = Rows::grid, .method = Method::cubic, .preset = ResamplePreset::torch_aa, .prefix = 1,
+                                       .new_height = 5, .new_width = 2, .axis = 1});
   CHECK(resampler.shape() == Shape{3, 11, 4});
   CHECK(resampler.rows() == 33);
   CHECK(resampler.understood() == "1 prefix row, grid 3x3 -> 5x2, cubic, half-pixel, a = -0.5, antialias, edges renormalize");
@@ -167,6 +172,40 @@ TEST_CASE("resample: what makes no sense is refused in a sentence") {
   CHECK_THROWS_WITH_AS(resample({{2, 1}, {1, HUGE_VAL}}, {.method = Method::tile, .length = 3}), "row 1 of the table holds inf", Error);
   CHECK_THROWS_WITH_AS(resample({{2, 1}, {1, 2}}, {.length = 3}, DType::i32), "a resized table has real values, which i32 does not hold", Error);
   CHECK_THROWS_WITH_AS(resample({{2, 2}, {1, 2}}, {.length = 3}), "the table has 2 values, its shape 4", Error);
+}
+
+TEST_CASE("resample: every option is refused by the methods that do not look at it") {
+  // Options given one by one to every kind of rows and method that go together.
+  std::vector<std::string> names;
+  const Resampling none;
+  Resampling::fields(none, [&](const Field& field, const auto&) { names.emplace_back(field.name); });
+  for (const std::string& name : names) {
+    if (name == "rows" || name == "method" || name == "axis") continue;  // for all
+    int refused = 0, taken = 0;
+    for (const auto& rows : EnumNames<Rows>::values)
+      for (const auto& method : EnumNames<Method>::values) {
+        Resampling how{.rows = rows.value, .method = method.value};
+        Resampling::fields(how, [&](const Field& field, auto& member) {
+          using Member = std::decay_t<decltype(member)>;
+          if (field.name != name) return;
+          if constexpr (std::is_same_v<Member, bool>)
+            member = true;
+          else if constexpr (!std::is_enum_v<Member>)
+            member.emplace(typename Member::value_type{});
+        });
+        try {
+          how.check();
+          ++taken;
+        } catch (const Error& error) {
+          const std::string sentence = error.what();
+          if (sentence.find(" are resized by ") != std::string::npos) continue;
+          ++(sentence == fmt::format("{} does not go with rows {} and method {}", name, rows.name, method.name) ? refused : taken);
+        }
+      }
+    INFO(name);
+    CHECK(taken > 0);
+    CHECK((refused > 0 || name == "prefix" || name == "extra"));  // those do not go with grid_axes
+  }
 }
 
 TEST_CASE("resample: stretch keeps the first rows; 77 become 248 as in Long-CLIP") {
@@ -343,7 +382,9 @@ TEST_CASE("resample: BEiT's offsets, lines and splines, correctly rounded") {
       for (std::int64_t y = 0; y < 2 * nh - 1; ++y)
         for (const auto& column : across) want.push_back(at(ys, column, Big(y - (nh - 1))));
       for (const DType dtype : float_dtypes) {
-        const Array got = resample(in, {.rows = Rows::window, .method = spline ? Method::geometric_spline : Method::geometric, .height = h, .width = w, .new_height = nh, .new_width = nw}, dtype);
+        const Resampling how{.rows = Rows::window, .method = spline ? Method::geometric_spline : Method::geometric,
+                             .height = h, .width = w, .new_height = nh, .new_width = nw};
+        const Array got = resample(in, how, dtype);
         REQUIRE(got.values.size() == want.size());
         int wrong = 0;
         for (std::size_t i = 0; i < want.size(); ++i) {

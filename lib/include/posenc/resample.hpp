@@ -22,15 +22,15 @@
 
 namespace posenc {
 
-enum class TableRows : std::uint8_t { sequence, grid, window, distances, buckets };
+enum class TableRowKind : std::uint8_t { sequence, grid, window, distances, buckets };
 template <>
-struct EnumNames<TableRows> {
-  static constexpr std::array<EnumName<TableRows>, 5> values{{
-      {TableRows::sequence, "sequence", "one row per position: BERT, GPT-2, RoBERTa, CLIP's text side; one axis of SAM's rel_pos_h and rel_pos_w"},
-      {TableRows::grid, "grid", "one row per patch, row by row: ViT, DeiT, MAE, DINOv2, SAM's pos_embed; LeViT's and TinyViT's offsets"},
-      {TableRows::window, "window", "one row per 2-D offset, (2 height - 1)(2 width - 1) of them: Swin, BEiT, MaxViT"},
-      {TableRows::distances, "distances", "one row per distance around a centre: 2k + 1 rows (Shaw) or 2k (DeBERTa v1)"},
-      {TableRows::buckets, "buckets", "one row per bucket of distances: T5"},
+struct EnumNames<TableRowKind> {
+  static constexpr std::array<EnumName<TableRowKind>, 5> values{{
+      {TableRowKind::sequence, "sequence", "one row per position: BERT, GPT-2, RoBERTa, CLIP's text side; one axis of SAM's rel_pos_h and rel_pos_w"},
+      {TableRowKind::grid, "grid", "one row per patch, row by row: ViT, DeiT, MAE, DINOv2, SAM's pos_embed; LeViT's and TinyViT's offsets"},
+      {TableRowKind::window, "window", "one row per 2-D offset, (2 height - 1)(2 width - 1) of them: Swin, BEiT, MaxViT"},
+      {TableRowKind::distances, "distances", "one row per distance around a centre: 2k + 1 rows (Shaw) or 2k (DeBERTa v1)"},
+      {TableRowKind::buckets, "buckets", "one row per bucket of distances: T5"},
   }};
 };
 
@@ -38,7 +38,7 @@ enum class ResampleMethod : std::uint8_t { tile, nearest, linear, cubic, hierarc
 template <>
 struct EnumNames<ResampleMethod> {
   static constexpr std::array<EnumName<ResampleMethod>, 10> values{{
-      {ResampleMethod::tile, "tile", "repeats the rows: Longformer, LED, BigBird"},
+      {ResampleMethod::tile, "tile", "repeats the rows: Longformer, LED"},
       {ResampleMethod::nearest, "nearest", "the nearest old row: nearest and nearest-exact of torch"},
       {ResampleMethod::linear, "linear", "between two rows, bilinear on a grid: Hugging Face's BEiT and Data2Vec; position interpolation with alignment stride"},
       {ResampleMethod::cubic, "cubic", "over four rows, bicubic on a grid: ViT, DeiT, MAE, DINOv2, Swin, timm, JAX, TensorFlow"},
@@ -56,7 +56,7 @@ template <>
 struct EnumNames<Alignment> {
   static constexpr std::array<EnumName<Alignment>, 3> values{{
       {Alignment::half_pixel, "half-pixel", "x = (k + 1/2) n / N - 1/2: align_corners false of torch, JAX, TensorFlow 2"},
-      {Alignment::corners, "corners", "x = k (n - 1) / (N - 1): align_corners true"},
+      {Alignment::corners, "corners", "x = k (n - 1) / (N - 1): align_corners true; scipy.ndimage.zoom, linear in google-research's ViT and big_vision"},
       {Alignment::stride, "stride", "x = k n / N, held at the end: position interpolation; torch's nearest"},
   }};
 };
@@ -74,22 +74,23 @@ enum class ResamplePreset : std::uint8_t { torch, torch_aa, jax, tf };
 template <>
 struct EnumNames<ResamplePreset> {
   static constexpr std::array<EnumName<ResamplePreset>, 4> values{{
-      {ResamplePreset::torch, "torch", "half-pixel, cubic_a -0.75, no antialias, edges clamp: interpolate of torch, Hugging Face, MAE, DINOv2"},
+      {ResamplePreset::torch, "torch", "half-pixel, cubic_a -0.75, no antialias, edges clamp: interpolate of torch, Hugging Face, MAE"},
       {ResamplePreset::torch_aa, "torch-aa", "half-pixel, cubic_a -0.5, antialias, edges renormalize: interpolate with antialias, timm's default"},
-      {ResamplePreset::jax, "jax", "as torch-aa: jax.image.resize with its default antialias, big_vision, FlexiViT"},
+      {ResamplePreset::jax, "jax", "as torch-aa: jax.image.resize with its default antialias"},
       {ResamplePreset::tf, "tf", "half-pixel, cubic_a -0.5, no antialias, edges renormalize: tf.image.resize, which takes its weights from a table of 1024 steps"},
   }};
 };
 
 /// How a table is resized. What a method does not use must not be given.
 struct Resampling {
-  TableRows rows = TableRows::sequence;
+  TableRowKind rows = TableRowKind::sequence;
   ResampleMethod method = ResampleMethod::linear;
   std::optional<ResamplePreset> preset{};
   std::optional<Alignment> alignment{};
   std::optional<bool> antialias{};
   std::optional<double> cubic_a{};
   std::optional<EdgeRule> edges{};
+  std::optional<double> scale_offset{};
   std::optional<std::int64_t> length{};
   std::optional<std::int64_t> prefix{}, extra{};
   std::optional<std::int64_t> height{}, width{}, new_height{}, new_width{};
@@ -114,10 +115,13 @@ struct Resampling {
             .source = "Keys 1981, doi:10.1109/TASSP.1981.1163711"},
       s.cubic_a);
     v(Field{.name = "edges", .metavar = "NAME", .help = "what the kernel finds beyond the edge; absent: the preset's, renormalize with antialias"}, s.edges);
-    v(Field{.name = "length", .metavar = "N", .help = "sequence: positions of the new table, prefix and extra rows not counted", .unit = "positions", .range = size,
-            .count = true},
+    v(Field{.name = "scale_offset", .metavar = "X", .help = "grid: linear and cubic take N + X where n / N tells the scale; absent: 0",
+            .range = between(-0.5, 0.5), .source = "DINOv2's interpolate_offset: 0.1"},
+      s.scale_offset);
+    v(Field{.name = "length", .metavar = "N", .help = "sequence: positions of the new table, prefix and extra rows not counted",
+            .unit = "positions", .range = size, .count = true},
       s.length);
-    v(Field{.name = "prefix", .metavar = "N", .help = "first rows that are copied: class and register tokens, the offset 2 of RoBERTa; absent: 0, or what is left of a grid",
+    v(Field{.name = "prefix", .metavar = "N", .help = "first rows that are copied: class and register tokens, RoBERTa's offset 2; absent: 0, or what a grid leaves",
             .unit = "rows", .range = between(0, 1 << 24)},
       s.prefix);
     v(Field{.name = "extra", .metavar = "N", .help = "last rows that are copied: 3 of BEiT; absent: 0, or what is left of a window", .unit = "rows",
@@ -127,15 +131,21 @@ struct Resampling {
     v(Field{.name = "width", .metavar = "N", .help = "old grid or window; absent: it is square", .unit = "patches", .range = side}, s.width);
     v(Field{.name = "new_height", .metavar = "N", .help = "new grid or window", .unit = "patches", .range = side}, s.new_height);
     v(Field{.name = "new_width", .metavar = "N", .help = "new grid or window", .unit = "patches", .range = side}, s.new_width);
-    v(Field{.name = "grid_axes", .metavar = "BOOL", .help = "the grid's rows and columns are two axes of the array: [1, 64, 64, 1280] of SAM, [heads, 13, 13] of MaxViT"},
+    v(Field{.name = "grid_axes", .metavar = "BOOL",
+            .help = "the grid's rows and columns are two axes of the array: [1, 64, 64, 1280] of SAM, [heads, 13, 13] of MaxViT"},
       s.grid_axes);
-    v(Field{.name = "axis", .metavar = "N", .help = "axis of the rows, from 0, or the first of grid_axes; absent: the first, or the second of [1, rows, lanes]; 1 for LeViT's [heads, offsets]", .range = between(0, 7)}, s.axis);
-    v(Field{.name = "alpha", .metavar = "X", .help = "hierarchical: share of row i; absent: 0.4", .range = {0, 1, true, true}, .source = "kexue.fm/archives/7947: alpha"},
+    v(Field{.name = "axis", .metavar = "N",
+            .help = "axis of the rows, from 0, or the first of grid_axes; 1 for LeViT's [heads, offsets]; absent: 0, or 1 of [1, rows, lanes]",
+            .range = between(0, 7)},
+      s.axis);
+    v(Field{.name = "alpha", .metavar = "X", .help = "hierarchical: share of row i; absent: 0.4", .range = {0, 1, true, true},
+            .source = "kexue.fm/archives/7947: alpha"},
       s.alpha);
     v(Field{.name = "keep", .metavar = "N", .help = "stretch: rows that stay as they are; absent: 20", .unit = "rows", .range = between(0, 1 << 24),
             .source = "arXiv:2403.15378, section 3.1"},
       s.keep);
-    v(Field{.name = "new_distance", .metavar = "N", .help = "distances: the new k", .unit = "positions", .range = between(1, 1 << 23), .count = true}, s.new_distance);
+    v(Field{.name = "new_distance", .metavar = "N", .help = "distances: the new k", .unit = "positions", .range = between(1, 1 << 23), .count = true},
+      s.new_distance);
     v(Field{.name = "bidirectional", .metavar = "BOOL", .help = "buckets: half of them for keys after the query; absent: true", .source = "config.is_decoder"},
       s.bidirectional);
     v(Field{.name = "max_distance", .metavar = "N", .help = "buckets: where the old ones end; absent: 128", .unit = "positions", .range = between(2, 1 << 20),

@@ -1,11 +1,9 @@
-// Where new rows lie among the old ones, and what picks one old row: tile, nearest.
+// Taps put together, and what picks one old row: tile, nearest.
 #include <algorithm>
 
 #include "axis_map.hpp"
 
-namespace posenc::detail {
-
-using num::Real;
+namespace posenc::resampling {
 
 Taps gathered(Taps taps) {
   Taps out;
@@ -19,15 +17,6 @@ Taps gathered(Taps taps) {
   return out;
 }
 
-Real source_position(Alignment alignment, std::int64_t k, std::int64_t n, std::int64_t new_n) {
-  switch (alignment) {
-    case Alignment::half_pixel: return Real::of((2 * k + 1) * n - new_n) / Real::of(2 * new_n);
-    case Alignment::corners: return new_n == 1 ? Real() : Real::of(k * (n - 1)) / Real::of(new_n - 1);
-    case Alignment::stride: return Real::of(k * n) / Real::of(new_n);
-  }
-  return {};
-}
-
 AxisMap tile_map(std::int64_t n) {
   return [n](std::int64_t k) { return copy_of(k % n); };
 }
@@ -38,4 +27,4 @@ AxisMap nearest_map(std::int64_t n, std::int64_t new_n, Alignment alignment) {
   };
 }
 
-}  // namespace posenc::detail
+}  // namespace posenc::resampling
