@@ -14,9 +14,9 @@ struct Later {
 inline constexpr Later later[] = {
     {"hf", "pos_bart_offset2.rows", "nothing: rows of a table at the ids, which are compared"},
     {"hf", "pos_led_no_offset.rows", "nothing: rows of a table at the ids, which are compared"},
-    {"hf", "beit_bias_same_3x3.new_table", "resampling of tables"},
-    {"hf", "beit_bias_resized_4x5.new_table", "resampling of tables"},
-    {"hf", "vit_interp", "resampling of learned tables"},
+    {"hf", "beit_bias_same_3x3.new_table", "nothing: compared in tests/resample/golden_test.cpp"},
+    {"hf", "beit_bias_resized_4x5.new_table", "nothing: compared in tests/resample/golden_test.cpp"},
+    {"hf", "vit_interp", "nothing: compared in tests/resample/golden_test.cpp"},
 
     {"papers", "rope_base_bound_table", "command analyze: search of the smallest base"},
     {"papers", "longrope2_critical", "command analyze: critical dimension"},
@@ -27,8 +27,8 @@ inline constexpr Later later[] = {
     {"papers", "init_xavier.bounds[0:2]", "nothing: repeats the parameters"},
     {"papers", "init_xavier.bounds[6:8]", "nothing: repeats the parameters"},
     {"papers", "init_xavier.bounds[12:14]", "nothing: repeats the parameters"},
-    {"papers", "learned_*", "resampling of learned tables"},
-    {"papers", "hier_su_*", "resampling of learned tables, hierarchical"},
+    {"papers", "learned_*", "nothing: compared in tests/resample/golden_test.cpp"},
+    {"papers", "hier_su_*", "nothing: compared in tests/resample/golden_test.cpp"},
     {"papers", "recursive_linear.A", "nothing: the matrix that a command takes as a parameter"},
     {"papers", "t5_exact_edges.bucket_naive_double[40:41]", "nothing: what a binary64 logarithm gets wrong on purpose"},
     {"papers", "radix_seed_interpolation.old_vector_now_means", "nothing: follows from the digits, tests/encodings/radix_test.cpp"},
