@@ -97,7 +97,10 @@ inline Rope random_rope(Random& random) {
 }
 inline void prepare(Rope& rope, const Rule& rule) {
   rope.rule = rule;
-  if (std::holds_alternative<Proportional>(rule)) rope.frequency_denominator = rope.head_dim;
+  if (std::holds_alternative<Proportional>(rule)) {
+    rope.frequency_denominator = rope.head_dim;
+    rope.pair_stride = rope.rotary() / 2;  // by itself the rule counts pairs that do not turn
+  }
 }
 
 /// inv_freq of a pair in scalar type T.
