@@ -44,8 +44,6 @@ Application application_of(const Options& o) {
     if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != std::string::npos)
       fail_usage(fmt::format("--input-axes wants names of letters, digits and _, as batch,position,head,lane; got {}", quoted_word(name)));
   a.set = o.set;
-  for (const auto& [text, flag] : {std::pair{&o.spec.complex_form, "--complex"}, std::pair{&o.spec.index_dtype, "--index-dtype"}})
-    if (!text->empty()) fail_usage(fmt::format("{} says how tables are stored; the result of apply is one real array", flag));
   if (o.spec.tensors.size() > 1) fail_usage("apply takes one --tensor");
   if (!o.spec.tensors.empty()) a.tensor = o.spec.tensors[0];
   return a;
@@ -205,7 +203,7 @@ Command add_apply(CLI::App& app, Common& common) {
   CLI::App* sub = app.add_subcommand("apply", "put an encoding on an array: posenc apply rope --layout half --input q.npy -o q_rotated.npy");
   auto o = std::make_shared<Options>();
   add_text(*sub, "--input", o->input, "FILE[#TENSOR]", "the array: vectors or scores, any leading axes");
-  add_text(*sub, "--operation", o->operation, "NAME", "add, multiply, multiply-plus-one, rotate or rotate-back (default: rotate with cos and sin, else add)");
+  add_text(*sub, "--operation", o->operation, "NAME", "add, multiply, multiply-plus-one, rotate or rotate-back (default: rotate with cos and sin, multiply by a scale, else add)");
   add_text(*sub, "--pairing", o->pairing, "NAME", "how pairs of lanes lie: half, interleaved, interleaved-to-half or axis-halves (default: as the layout says)");
   add_text(*sub, "--input-axes", o->axes, "NAMES", "the input's axes, as batch,position,head,lane (default: the table's axes are the last ones)");
   add_text(*sub, "--table", o->table, "FILE", "tables from a file instead of an encoding");
@@ -214,7 +212,13 @@ Command add_apply(CLI::App& app, Common& common) {
   add_text(*sub, "--score", o->score, "M,N", "print q(M) . k(N) and write nothing");
   add_text(*sub, "--score-key", o->key, "FILE[#TENSOR]", "the keys of --score (default: the input)");
   add_output_options(*sub, o->out);
-  if (common.named("apply")) add_spec_options(*sub, o->spec, common.words);
+  if (common.named("apply")) {
+    add_spec_options(*sub, o->spec, common.words);
+    // The result is one real array.
+    for (const char* about_tables : {"--complex", "--index-dtype", "--for"}) sub->remove_option(sub->get_option(about_tables));
+    sub->get_option("--dtype")->description("element type of the result: f64, f32, f16, bf16 (default: the input's)");
+    sub->get_option("--tensor")->description("which tensor to add or multiply, where there are several");
+  }
   add_common(*sub, common);
   return {sub, [o, &common] { return run(*o, common); }};
 }

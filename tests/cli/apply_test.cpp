@@ -142,8 +142,8 @@ TEST_CASE("apply: refusals") {
   no({"rope", "--layout", "half", "--pairing", "halves", "--input", x, "-o", "y.npy"}, "half");
   no({"rope", "--layout", "half", "--operation", "rotate", "--tensor", "cos", "--input", x, "-o", "y.npy"}, "leave tensor");
   no({"sinusoidal", "--set", "long", "--input", x, "-o", "y.npy"}, "for rotate");
-  no({"rope", "--layout", "half", "--complex", "pair", "--input", x, "-o", "y.npy"}, "--complex");
-  no({"rope", "--layout", "half", "--index-dtype", "i32", "--input", x, "-o", "y.npy"}, "--index-dtype");
+  no({"rope", "--layout", "half", "--complex", "pair", "--input", x, "-o", "y.npy"}, "unknown option '--complex'");
+  no({"rope", "--layout", "half", "--index-dtype", "i32", "--input", x, "-o", "y.npy"}, "unknown option '--index-dtype'");
   no({"rope", "--layout", "half", "--input-axes", "position,", "--input", x, "-o", "y.npy"}, "--input-axes");
   no({"rope", "--layout", "half", "--input-axes", "lane,position", "--input", x, "-o", "y.npy"}, "last axis");
   no({"rope", "--layout", "half", "--input-axes", "position,position", "--input", x, "-o", "y.npy"}, "named twice");
