@@ -54,6 +54,7 @@ ArrayInFile pick(const std::string& path, const std::string& tensor, const std::
 Array load(const ArrayInFile& file, const std::string& field) {
   const StoredTensor& t = file.reader->tensors()[file.tensor];
   if (t.is_complex) fail_usage(fmt::format("{} wants real numbers; {} in {} is complex", field, t.name, file.path));
+  if (t.shape.empty()) fail_usage(fmt::format("{} wants an array; {} in {} is a single number", field, t.name, file.path));
   constexpr std::int64_t most = std::int64_t{1} << 28;
   if (t.values() > most) fail_usage(fmt::format("{} takes up to {} numbers from a file; {} has {}", field, most, file.path, t.values()));
   std::vector<std::byte> bytes(static_cast<std::size_t>(t.bytes()));
@@ -81,6 +82,7 @@ std::string array_text(const std::string& text, const std::string& field, const 
     return text;
   }
   const Array array = load(pick(path, tensor, field), field);
+  if (array.values.empty() && type != "positions") fail_usage(fmt::format("{} wants numbers; the array in {} has none", field, path));
   if (type == "array") return array.text();
   if (array.shape.size() != 1)
     fail_usage(fmt::format("{} wants a one-dimensional array of numbers; the one in {} has {} axes", field, path, array.shape.size()));

@@ -39,7 +39,9 @@ std::vector<std::size_t> match_axes(const Tensor& table, const std::vector<std::
       at[i] = static_cast<std::size_t>(found - names.begin());
     }
     if (shape[at[i]] != axis.size)
-      fail_usage(fmt::format("{} has {} {}s, the input has {} along that axis (shape [{}]{})", table.name, axis.size, axis.name, shape[at[i]], fmt::join(shape, ", "),
+      fail_usage(fmt::format("{} has {}, the input has {} along that axis (shape [{}]{})", table.name,
+                             axis.name.starts_with("axis") ? fmt::format("{} along {}", axis.size, axis.name) : fmt::format("{} {}s", axis.size, axis.name), shape[at[i]],
+                             fmt::join(shape, ", "),
                              names.empty() ? "; axes name the input's axes where they lie otherwise" : ""));
   }
   return at;
