@@ -3,9 +3,12 @@
 
 #include <algorithm>
 
+#include "encodings/line_turns.hpp"
 #include "encodings/model.hpp"
+#include "encodings/row_bound.hpp"
 #include "encodings/stored_values.hpp"
 #include "numeric/half_turns.hpp"
+#include "numeric/per_thread.hpp"
 
 namespace posenc::detail {
 namespace {
@@ -13,7 +16,7 @@ namespace {
 using num::Real;
 using What = RotaryRow::What;
 
-// The largest number of values per coordinate that fill keeps; beyond it values are computed one by one.
+// The largest number of values that fill keeps. Axes that do not fit are walked (line_turns.hpp).
 constexpr std::int64_t kept_values = std::int64_t{1} << 18;
 
 template <class T>
@@ -106,26 +109,71 @@ std::vector<Tensor> AxialRope::tensors() const {
 }
 
 struct AxialRopeTable::State {
-  explicit State(const AxialRope& r) : rope(r), tensor(r.tensors()[0]), each(r.row.part == RotaryPart::angles ? 1 : 2) {
+  explicit State(const AxialRope& r) : rope(r), tensor(r.tensors()[0]), each(r.row.part == RotaryPart::angles ? 1 : 2), start(r.axes.size()), lines(r.axes.size()) {
     if (rope.row.part == RotaryPart::inv_freq || rope.row.part == RotaryPart::coordinates) return;
+    // The shortest axes are kept.
+    std::vector<std::size_t> order;
+    for (std::size_t a = 0; a < rope.axes.size(); ++a) order.push_back(a);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rope.size(a) < rope.size(b); });
+    const std::int64_t most = kept_values / (each * rope.bands());
     std::int64_t total = 0;
-    for (std::size_t a = 0; a < rope.axes.size(); ++a) {
-      start.push_back(total);
-      if (rope.size(a) > kept_values) return;
-      total += rope.size(a);
+    std::vector<std::size_t> kept;
+    for (const std::size_t a : order) {
+      if (rope.size(a) <= most - total) {
+        start[a] = total;
+        total += rope.size(a);
+        kept.push_back(a);
+      } else if (!walk(a)) {
+        return;
+      }
     }
-    if (total > kept_values / (each * rope.bands())) return;
+    is_fast = true;
     const num::Precision precision(160);
     std::vector<Real> frequencies;
-    for (std::size_t a = 0; a < rope.axes.size(); ++a)
+    for (const std::size_t a : kept)
       for (std::int64_t b = 0; b < rope.bands(); ++b) frequencies.push_back(frequency<Real>(rope, a, b));
-    std::size_t axis = 0;
+    std::size_t at = 0;  // in kept
     values = StoredValues(total * rope.bands() * each, [&](std::int64_t i) {
       const std::int64_t band = i / each % rope.bands(), k = i / each / rope.bands();
-      if (axis + 1 < start.size() && k == start[axis + 1]) ++axis;
-      const Real& f = frequencies[axis * static_cast<std::size_t>(rope.bands()) + static_cast<std::size_t>(band)];
-      return turned(rope, coordinate<Real>(rope, axis, k - start[axis]), f, each == 1 ? What::angle : i % 2 == 0 ? What::cosine : What::sine);
+      if (at + 1 < kept.size() && k == start[kept[at + 1]]) ++at;
+      const Real& f = frequencies[at * static_cast<std::size_t>(rope.bands()) + static_cast<std::size_t>(band)];
+      return turned(rope, coordinate<Real>(rope, kept[at], k - start[kept[at]]), f, each == 1 ? What::angle : i % 2 == 0 ? What::cosine : What::sine);
     });
+  }
+
+  // All coordinates are evenly spaced, and angles are multiples of them.
+  bool walk(std::size_t a) {
+    if (!LineTurns::is_modest(rope.size(a), rope.bands())) return false;
+    num::at_precision(256, [&] {
+      std::vector<Real> first, step;
+      const Real origin = coordinate<Real>(rope, a, 0), spacing = coordinate<Real>(rope, a, 1) - origin;
+      for (std::int64_t b = 0; b < rope.bands(); ++b) {
+        const Real f = frequency<Real>(rope, a, b);
+        first.push_back(turned(rope, origin, f, What::angle));
+        step.push_back(turned(rope, spacing, f, What::angle));
+      }
+      lines[a] = std::make_unique<const LineTurns>(first, step, rope.size(a));
+      return 0;
+    });
+    has_lines = true;
+    return lines[a]->is_carried();
+  }
+
+  // A thread's cursor for each axis that is walked.
+  using Cursors = std::vector<std::optional<LineTurns::Cursor>>;
+  [[nodiscard]] Cursors& cursors() const {
+    return num::kept_for<Cursors>(number, [&] {
+      auto made = std::make_unique<Cursors>(lines.size());
+      for (std::size_t a = 0; a < lines.size(); ++a)
+        if (lines[a]) (*made)[a].emplace(*lines[a]);
+      return made;
+    });
+  }
+  [[nodiscard]] Near walked(Cursors& cursors, std::size_t axis, std::int64_t k, std::int64_t band, What what) const {
+    const auto pair = static_cast<std::size_t>(band);
+    if (what == What::angle) return lines[axis]->angle(k, pair);
+    const num::Phasor& turn = cursors[axis]->at(k)[pair];
+    return {what == What::sine ? turn.sin : turn.cos, lines[axis]->is_still(k, pair) ? 0 : LineTurns::error};
   }
 
   AxialRope rope;
@@ -133,6 +181,9 @@ struct AxialRopeTable::State {
   std::int64_t each;                ///< kept values for each coordinate and band: cos and sin, or the angle
   std::vector<std::int64_t> start;  ///< kept coordinates before each axis'
   StoredValues values;
+  std::vector<std::unique_ptr<const LineTurns>> lines;  ///< of each axis that is not kept
+  bool has_lines = false, is_fast = false;
+  std::uint64_t number = num::new_owner();
 };
 
 AxialRopeTable::AxialRopeTable(const AxialRope& rope) : state_(std::make_shared<const State>(rope)) {}
@@ -161,21 +212,42 @@ template num::BFloat16 AxialRopeTable::element(std::size_t, std::span<const std:
 void AxialRopeTable::fill(std::size_t tensor, Block& block) const {
   const State& s = *state_;
   const AxialRope& rope = s.rope;
-  if (s.values.size() == 0) return plain_fill(*this, s.tensor, tensor, block);
-  for (std::int64_t r = 0; r < block.extent.rows; ++r) block.bounds[r] = s.values.bound(block.lo != nullptr);
-  std::int64_t last_row = -1;
+  if (!s.is_fast) return plain_fill(*this, s.tensor, tensor, block);
+  const ErrorBound kept = s.values.bound(true);
+  State::Cursors* const cursors = s.has_lines ? &s.cursors() : nullptr;
+  if (!cursors)
+    for (std::int64_t r = 0; r < block.extent.rows; ++r) block.bounds[r] = s.values.bound(block.lo != nullptr);
+  std::int64_t last_row = -1, column = 0;
+  ErrorBound* bound = block.bounds;
   std::optional<TokenGrid::Place> place;
+  RowBound row;
   each_element(s.tensor, block.extent, [&](std::span<const std::int64_t> index, std::int64_t at) {
     if (index[0] != last_row) place = rope.grid.place(last_row = index[0]);
     const RotaryRow::Value value = rope.row.at(tensor, index);
     const auto turn = rope.turn(value.pair);
+    double& hi = block.hi[at];
+    double* const lo = block.lo ? block.lo + at : nullptr;
+    double error = 0;
     if (!place || !turn) {
-      block.hi[at] = still<num::Bounded>(value.what).v;
-      if (block.lo) block.lo[at] = 0;
-      return;
+      hi = still<num::Bounded>(value.what).v;
+      if (lo) *lo = 0;
+    } else if (const std::int64_t k = (*place)[rope.axes[turn->axis].coordinate]; s.lines[turn->axis]) {
+      const Near near = s.walked(*cursors, turn->axis, k, turn->band, value.what);
+      hi = near.v.hi + 0.0;  // no negative zero
+      if (lo) *lo = near.v.lo;
+      error = near.e;
+    } else {
+      s.values.put(((s.start[turn->axis] + k) * rope.bands() + turn->band) * s.each + (value.what == What::sine ? 1 : 0), &hi, lo);
+      error = kept.absolute + kept.relative * std::fabs(hi);
     }
-    const std::int64_t k = s.start[turn->axis] + (*place)[rope.axes[turn->axis].coordinate];
-    s.values.put((k * rope.bands() + turn->band) * s.each + (value.what == What::sine ? 1 : 0), block.hi + at, block.lo ? block.lo + at : nullptr);
+    if (!cursors) return;
+    row.note(hi, error);
+    if (++column < block.extent.cols) return;
+    *bound = row.value();
+    if (!lo) bound->relative += 0x1.0000000000001p-53;  // half an ulp
+    ++bound;
+    row = {};
+    column = 0;
   });
 }
 

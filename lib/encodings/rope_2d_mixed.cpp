@@ -1,9 +1,12 @@
 // rope_2d_mixed: parameters, formula, fast fill, laws.
 #include "encodings/rope_2d_mixed.hpp"
 
+#include "encodings/line_turns.hpp"
 #include "encodings/model.hpp"
+#include "encodings/row_bound.hpp"
 #include "encodings/span_laws.hpp"
 #include "encodings/stored_values.hpp"
+#include "numeric/per_thread.hpp"
 #include "numeric/two_double.hpp"
 
 namespace posenc {
@@ -13,7 +16,7 @@ using What = detail::RotaryRow::What;
 using num::Real;
 using num::TwoDouble;
 
-// The largest number of cosines and sines of one coordinate that fill keeps; beyond it values are computed one by one.
+// The largest number of cosines and sines of one coordinate that fill keeps; beyond it both axes are walked (line_turns.hpp).
 constexpr std::int64_t kept_values = std::int64_t{1} << 18;
 
 // Frequency of a pair on the first or the second axis.
@@ -68,7 +71,11 @@ std::vector<Tensor> Rope2dMixed::tensors() const {
 struct Rope2dMixed::Table::State {
   explicit State(const Rope2dMixed& s) : spec(s), row(s.row()), grid(s.grid()), tensor(s.tensors()[0]) {
     const std::int64_t each = 2 * s.pairs(), lines = s.height + s.width;
-    if (!row.turns() || lines > kept_values / each || s.heads() > kept_values / (each * lines)) return;
+    if (!row.turns()) return;
+    if (lines > kept_values / each || s.heads() > kept_values / (each * lines)) {
+      is_walked = detail::LineTurns::is_modest(s.height, s.pairs()) && detail::LineTurns::is_modest(s.width, s.pairs());
+      return;
+    }
     const num::Precision precision(160);
     std::vector<Real> frequencies;  // of one head: [axis, pair]
     std::int64_t head = -1;
@@ -81,41 +88,74 @@ struct Rope2dMixed::Table::State {
       }
       const std::int64_t line = i / each % lines, pair = i % each / 2;
       const bool down = line < s.height;
-      const std::int64_t axis = down == (s.axes == Rope2dMixedAxes::yx) ? 0 : 1;
+      const std::int64_t axis = axis_of(down);
       const Real angle = Real::of(down ? line : line - s.height) * frequencies[static_cast<std::size_t>(axis * s.pairs() + pair)];
       return i % 2 == 0 ? cos(angle) : sin(angle);
     });
   }
-  // Cosine and sine of a pair's turn with the row y (line y), or with the column x (line height + x).
-  struct Turn {
-    TwoDouble cosine, sine;
+  // The axis that rows of the grid are counted along, or columns.
+  [[nodiscard]] std::int64_t axis_of(bool down) const { return down == (spec.axes == Rope2dMixedAxes::yx) ? 0 : 1; }
+
+  // One head's turns with rows and with columns. A thread keeps those of the head that it works on.
+  struct Walk {
+    Walk(const State& s, std::int64_t h) : head(h), down(s.line(h, true)), across(s.line(h, false)), y(down), x(across) {}
+    std::int64_t head;
+    detail::LineTurns down, across;
+    detail::LineTurns::Cursor y, x;
   };
-  [[nodiscard]] Turn turn(std::int64_t head, std::int64_t line, std::int64_t pair) const {
+  [[nodiscard]] detail::LineTurns line(std::int64_t head, bool down) const {
+    return num::at_precision(256, [&] {
+      std::vector<Real> step;
+      for (std::int64_t p = 0; p < spec.pairs(); ++p) step.push_back(frequency<Real>(spec, axis_of(down), head, p));
+      return detail::LineTurns(std::vector<Real>(step.size(), Real::of(std::int64_t{0})), step, down ? spec.height : spec.width);
+    });
+  }
+  [[nodiscard]] Walk& walk(std::int64_t head) const {
+    auto& kept = num::kept_for<std::unique_ptr<Walk>>(number, [] { return std::make_unique<std::unique_ptr<Walk>>(); });
+    if (!kept || kept->head != head) kept = std::make_unique<Walk>(*this, head);
+    return *kept;
+  }
+
+  // A pair's turn with the row y (line y), or with the column x (line height + x).
+  [[nodiscard]] num::Phasor turn(std::int64_t head, std::int64_t line, std::int64_t pair) const {
     const std::int64_t at = ((head * (spec.height + spec.width) + line) * spec.pairs() + pair) * 2;
-    Turn out;
-    turns.put(at, &out.cosine.hi, &out.cosine.lo);
-    turns.put(at + 1, &out.sine.hi, &out.sine.lo);
+    num::Phasor out;
+    turns.put(at, &out.cos.hi, &out.cos.lo);
+    turns.put(at + 1, &out.sin.hi, &out.sin.lo);
     return out;
   }
+
+  void walked_fill(std::size_t tensor, Block& block) const;
 
   Rope2dMixed spec;
   detail::RotaryRow row;
   detail::TokenGrid grid;
   Tensor tensor;
   detail::StoredValues turns;  ///< [head, row or column, pair, cosine or sine]
+  bool is_walked = false;
+  std::uint64_t number = num::new_owner();
 };
 
 Rope2dMixed::Table::Table(const Rope2dMixed& spec) : state_(std::make_shared<const State>(spec)) {}
 Rope2dMixed::Table Rope2dMixed::table() const { return Table(*this); }
 
-// cos(a + b) and sin(a + b) from the turns a with the row and b with the column. With e the error of a kept value, at most 1 in
-// size, the two products are off by 4e (and e^2, far below) and by 7 * 2^-106 of each, which add up to at most 1 in size; their
-// sum by 3 * 2^-106: within 4e + 2^-102 in all. One double is rounded to 2^-53.
+namespace {
+
+// cos(a + b) or sin(a + b). With e the error of each component of a and b, at most 1 in size, the two products are off by 4e
+// (and e^2, far below) and by 7 * 2^-106 of each, which add up to at most 1 in size; their sum by 3 * 2^-106.
+TwoDouble turned_both(const num::Phasor& a, const num::Phasor& b, What what) {
+  return what == What::cosine ? a.cos * b.cos - a.sin * b.sin : a.sin * b.cos + a.cos * b.sin;
+}
+double error_of_both(double e) { return 4 * e * (1 + 0x1p-40) + 0x1p-102; }
+
+}  // namespace
+
 void Rope2dMixed::Table::fill(std::size_t tensor, Block& block) const {
   const State& s = *state_;
+  if (s.is_walked) return s.walked_fill(tensor, block);
   if (s.turns.size() == 0) return detail::plain_fill(*this, s.tensor, tensor, block);
   const ErrorBound kept = s.turns.bound(true);
-  const ErrorBound bound{4 * (kept.absolute + kept.relative) * (1 + 0x1p-40) + 0x1p-102, block.lo ? 0 : 0x1.0000000000001p-53};
+  const ErrorBound bound{error_of_both(kept.absolute + kept.relative), block.lo ? 0 : 0x1.0000000000001p-53};
   for (std::int64_t r = 0; r < block.extent.rows; ++r) block.bounds[r] = bound;
   std::int64_t last_row = -1;
   std::optional<detail::TokenGrid::Place> place;
@@ -123,12 +163,43 @@ void Rope2dMixed::Table::fill(std::size_t tensor, Block& block) const {
     if (index[1] != last_row) place = s.grid.place(last_row = index[1]);
     const detail::RotaryRow::Value value = s.row.at(tensor, index);
     TwoDouble out{value.what == What::cosine ? 1.0 : 0.0, 0};
+    if (place)
+      out = turned_both(s.turn(index[0], (*place)[1], value.pair), s.turn(index[0], s.spec.height + (*place)[2], value.pair), value.what);
+    block.hi[at] = out.hi + 0.0;  // no negative zero
+    if (block.lo) block.lo[at] = out.lo;
+  });
+}
+
+void Rope2dMixed::Table::State::walked_fill(std::size_t number_of_tensor, Block& block) const {
+  std::int64_t last_row = -1, column = 0;
+  ErrorBound* bound = block.bounds;
+  std::optional<detail::TokenGrid::Place> place;
+  detail::RowBound bounds;
+  detail::each_element(tensor, block.extent, [&](std::span<const std::int64_t> index, std::int64_t at) {
+    if (index[1] != last_row) place = grid.place(last_row = index[1]);
+    const detail::RotaryRow::Value value = row.at(number_of_tensor, index);
+    TwoDouble out{value.what == What::cosine ? 1.0 : 0.0, 0};
+    double error = 0;
     if (place) {
-      const State::Turn a = s.turn(index[0], (*place)[1], value.pair), b = s.turn(index[0], s.spec.height + (*place)[2], value.pair);
-      out = value.what == What::cosine ? a.cosine * b.cosine - a.sine * b.sine : a.sine * b.cosine + a.cosine * b.sine;
+      Walk& w = walk(index[0]);
+      const auto pair = static_cast<std::size_t>(value.pair);
+      const std::int64_t y = (*place)[1], x = (*place)[2];
+      if (!w.down.is_carried() || !w.across.is_carried()) {
+        error = HUGE_VAL;
+      } else if (!w.down.is_still(y, pair) || !w.across.is_still(x, pair)) {
+        out = turned_both(w.y.at(y)[pair], w.x.at(x)[pair], value.what);
+        error = error_of_both(detail::LineTurns::error);
+      }
     }
     block.hi[at] = out.hi + 0.0;  // no negative zero
     if (block.lo) block.lo[at] = out.lo;
+    bounds.note(block.hi[at], error);
+    if (++column < block.extent.cols) return;
+    *bound = bounds.value();
+    if (!block.lo) bound->relative += 0x1.0000000000001p-53;  // half an ulp
+    ++bound;
+    bounds = {};
+    column = 0;
   });
 }
 

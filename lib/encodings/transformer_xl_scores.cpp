@@ -2,7 +2,9 @@
 #include "encodings/transformer_xl_scores.hpp"
 
 #include "encodings/attention_terms.hpp"
+#include "encodings/dot_products.hpp"
 #include "encodings/model.hpp"
+#include "encodings/row_bound.hpp"
 #include "encodings/transformer_xl.hpp"
 #include "encodings/xlnet.hpp"
 
@@ -51,11 +53,23 @@ detail::RelativeSinusoids TransformerXlScores::sinusoids() const {
 
 namespace {
 
+using detail::Near;
 using detail::RelativeSinusoids;
+
+// Whether sizes leave two doubles room for products of two of these numbers.
+bool is_moderate(const TransformerXlScores& s) {
+  for (const Array* array : {&s.query, &s.key, &s.position_weight, &s.content_bias, &s.position_bias})
+    for (const double x : array->values)
+      if (!(std::fabs(x) <= 0x1p200)) return false;
+  return true;
+}
 
 struct Rows {
   explicit Rows(const TransformerXlScores& s)
-      : spec(s), tensors(s.tensors()), sinusoids(s.sinusoids()), sines(sinusoids), q(spec.query), k(spec.key) {}
+      : spec(s), tensors(s.tensors()), sinusoids(s.sinusoids()), sines(sinusoids), q(spec.query), k(spec.key), moderate(is_moderate(s)) {
+    const num::Precision precision(160);
+    if (spec.scaled) scale.e = pow(num::Real::of(q.lanes()), -1, 2).two_double(scale.v.hi, scale.v.lo);
+  }
 
   [[nodiscard]] std::int64_t distance(std::int64_t query, std::int64_t key) const { return query + k.count() - q.count() - key; }
   [[nodiscard]] bool visible(std::int64_t query, std::int64_t key) const {
@@ -144,6 +158,9 @@ struct Rows {
   template <class T>
   std::vector<T> row(std::size_t tensor, std::span<const std::int64_t> leading, detail::Columns keys) const {
     const std::int64_t head = leading[0], query = leading[1];
+    const T after = masked(tensor) < 0 ? T::infinity(-1) : T::of(std::int64_t{0});
+    // Keys that count come first. A value after them costs nothing: there may be as many as true ones.
+    if (!visible(query, keys.first)) return std::vector<T>(static_cast<std::size_t>(keys.count), after);
     const auto sum = [](std::vector<T> x, const std::vector<T>& y) {
       for (std::size_t i = 0; i < x.size(); ++i) x[i] = x[i] + y[i];
       return x;
@@ -159,11 +176,78 @@ struct Rows {
       default: out = sum(contents(head, query, keys, sum(vector, u)), positions(head, query, keys, sum(vector, v)));
     }
     if (spec.scaled) detail::divide_by_root(out, q.lanes());
-    if (tensor == score && spec.future == TransformerXlFuture::mask)
-      for (std::int64_t key = keys.first; key < keys.end(); ++key)
-        if (!visible(query, key)) out[static_cast<std::size_t>(key - keys.first)] = T::infinity(-1);
+    for (std::int64_t key = keys.first; key < keys.end(); ++key)
+      if (!visible(query, key)) out[static_cast<std::size_t>(key - keys.first)] = after;
     return out;
   }
+
+  // R in two doubles. A thread keeps all of a modest table; of a larger one the row asked for last.
+  struct KeptSines {
+    std::int64_t first = 0, rows = 0;
+    std::vector<double> hi, lo;
+    std::vector<ErrorBound> bounds;
+  };
+  [[nodiscard]] Near sine(const KeptSines& kept, std::int64_t row, std::int64_t channel) const {
+    const auto at = static_cast<std::size_t>((row - kept.first) * sinusoids.dim + channel);
+    const ErrorBound& bound = kept.bounds[static_cast<std::size_t>(row - kept.first)];
+    return {{kept.hi[at], kept.lo[at]}, bound.absolute + bound.relative * std::fabs(kept.hi[at])};
+  }
+  const KeptSines& kept_sines(std::int64_t row) const {
+    constexpr std::int64_t most = std::int64_t{1} << 20;
+    auto& kept = num::kept_for<KeptSines>(number, [] { return std::make_unique<KeptSines>(); });
+    if (row >= kept.first && row < kept.first + kept.rows) return kept;
+    const bool all = sinusoids.rows <= most / sinusoids.dim;
+    kept.first = all ? 0 : row;
+    kept.rows = all ? sinusoids.rows : 1;
+    kept.hi.resize(static_cast<std::size_t>(kept.rows * sinusoids.dim));
+    kept.lo.resize(kept.hi.size());
+    kept.bounds.resize(static_cast<std::size_t>(kept.rows));
+    Block block{{kept.first, kept.rows, 0, sinusoids.dim}, kept.hi.data(), kept.lo.data(), kept.bounds.data()};
+    sines.fill(0, block);
+    return kept;
+  }
+
+  // The same row in two doubles, as far as keys count; W_R is met before R, as in the real number's arithmetic.
+  [[nodiscard]] std::vector<Near> near(std::size_t tensor, std::int64_t head, std::int64_t query, detail::Columns keys) const {
+    const auto lanes = static_cast<std::size_t>(q.lanes());
+    // The vector that meets what the term is about: the query, its bias, or their sum, which two doubles hold exactly.
+    const auto vector = [&](const Array& bias) {
+      std::vector<Near> x(lanes);
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const double own = tensor == c || tensor == d ? 0 : q.at(head, query)[lane];
+        const bool biased = bias.given() && tensor != a && tensor != b;
+        x[lane].v = num::two_sum(own, biased ? detail::row_of(bias, head, q.lanes())[lane] : 0);
+      }
+      return x;
+    };
+    const bool content = tensor == a || tensor == c || tensor == score, position = tensor != a && tensor != c;
+    const std::vector<Near> x = vector(spec.content_bias);
+    std::vector<Near> met;  // (q + v) W_R
+    if (position) {
+      const std::vector<Near> y = vector(spec.position_bias);
+      for (std::int64_t channel = 0; channel < sinusoids.dim; ++channel) {
+        detail::DotProduct sum;
+        for (std::size_t lane = 0; lane < lanes; ++lane)
+          sum.add(y[lane], Near{{weight(head, static_cast<std::int64_t>(lane), channel), 0}, 0});
+        met.push_back(sum.value());
+      }
+    }
+    std::vector<Near> out;
+    for (std::int64_t key = keys.first; key < keys.end() && visible(query, key); ++key) {
+      detail::DotProduct sum, scaled;
+      if (content)
+        for (std::size_t lane = 0; lane < lanes; ++lane) sum.add(x[lane], Near{{k.at(head, key)[lane], 0}, 0});
+      if (position) {
+        const std::int64_t row = sinusoids.first - distance(query, key);
+        const KeptSines& kept = kept_sines(row);
+        for (std::int64_t channel = 0; channel < sinusoids.dim; ++channel) sum.add(met[static_cast<std::size_t>(channel)], sine(kept, row, channel));
+      }
+      if (spec.scaled) scaled.add(sum.value(), scale);
+      out.push_back(spec.scaled ? scaled.value() : sum.value());
+    }
+    return out;
+  }
+  [[nodiscard]] double masked(std::size_t tensor) const { return tensor == score && spec.future == TransformerXlFuture::mask ? -HUGE_VAL : 0; }
   [[nodiscard]] std::int64_t integer(std::size_t, std::span<const std::int64_t> index) const { return visible(index[0], index[1]) ? 1 : 0; }
 
   TransformerXlScores spec;
@@ -171,14 +255,46 @@ struct Rows {
   RelativeSinusoids sinusoids;
   RelativeSinusoids::Table sines;
   detail::HeadVectors q, k;
+  bool moderate;
+  Near scale{};  ///< 1 / sqrt(lanes)
   std::uint64_t number = num::new_owner();
 };
 
 }  // namespace
 
 class TransformerXlScores::Table : public detail::RowTable<Rows> {
-  using RowTable::RowTable;
+ public:
+  explicit Table(std::shared_ptr<const Rows> rows) : RowTable(rows), rows_(std::move(rows)) {}
+  void fill(std::size_t tensor, Block& block) const;
+
+ private:
+  std::shared_ptr<const Rows> rows_;
 };
+
+// In two doubles, of which one is asked for or both: a sum over many channels cancels, and the bound of a sum in one double is
+// so wide beside small values that one in a few hundred would be left to the truth, which takes all lanes times all channels.
+void TransformerXlScores::Table::fill(std::size_t tensor, Block& block) const {
+  const Rows& rows = *rows_;
+  if (!rows.moderate) return RowTable::fill(tensor, block);
+  const Extent& e = block.extent;
+  for (std::int64_t r = 0; r < e.rows; ++r) {
+    const std::int64_t head = (e.row + r) / rows.q.count(), query = (e.row + r) % rows.q.count();
+    const std::vector<Near> values = rows.near(tensor, head, query, {e.col, e.cols});
+    double* hi = block.hi + r * e.cols;
+    double* lo = block.lo ? block.lo + r * e.cols : nullptr;
+    std::fill_n(hi, e.cols, rows.masked(tensor));
+    if (lo) std::fill_n(lo, e.cols, 0.0);
+    detail::RowBound bound;
+    for (const Near& value : values) {
+      bound.note(value.v.hi, value.e);
+      *hi++ = value.v.hi + 0.0;
+      if (lo) *lo++ = value.v.lo;
+    }
+    block.bounds[r] = bound.value();
+    if (!lo) block.bounds[r].relative += 0x1.0000000000001p-53;  // half an ulp
+  }
+}
+
 TransformerXlScores::Table TransformerXlScores::table() const { return Table(std::make_shared<const Rows>(*this)); }
 
 std::vector<Law> TransformerXlScores::laws() const {

@@ -8,6 +8,7 @@
 #include "encodings/oracle.hpp"
 #include "encodings/rope_2d.hpp"
 #include "encodings/rope_2d_mixed.hpp"
+#include "encodings/stored_checks.hpp"
 #include "numeric/scalar.hpp"
 
 namespace {
@@ -114,6 +115,39 @@ TEST_CASE("rope_2d: every value against its definition, in every convention") {
         CHECK(wrong == 0);
       }
       check_encoding(*encoding);
+    }
+}
+
+// Axes too long to keep the values of all their coordinates: 65536 with two bands, 131072 of angles.
+TEST_CASE("rope_2d: a long thin grid") {
+  struct Case {
+    Rope2d spec;
+    std::function<Big(std::int64_t y, std::int64_t x, std::int64_t pair)> angle;  // pairs 0, 1 of y and 2, 3 of x
+  };
+  const auto language = [](std::int64_t pair) -> Big { return pair % 2 == 0 ? Big(1) : Big(1) / 100; };
+  std::vector<Case> cases;
+  cases.push_back({{.height = 66000, .width = 3}, [&](std::int64_t y, std::int64_t x, std::int64_t p) -> Big { return (p < 2 ? y : x) * language(p); }});
+  cases.push_back({{.height = 2, .width = 140001, .grid_offset = 0.1, .prefix_rows = 1},
+                   [&](std::int64_t y, std::int64_t x, std::int64_t p) -> Big { return ((p < 2 ? y : x) + Big(0.1)) * language(p); }});
+  cases.push_back({{.height = 66001, .width = 1, .frequencies = AxialFrequencies::pixel, .coordinates = AxialCoordinates::linspace},
+                   [&](std::int64_t y, std::int64_t, std::int64_t p) -> Big {
+                     return (p < 2 ? Big(2 * y) / 66000 - 1 : Big(-1)) * oracle::pi() * (p % 2 == 0 ? 1 : 112);
+                   }});
+  cases.push_back({{.height = 2, .width = 66000, .coordinates = AxialCoordinates::centres}, [&](std::int64_t y, std::int64_t x, std::int64_t p) -> Big {
+                     return 2 * oracle::pi() * (2 * (p < 2 ? (y + Big(0.5)) / 2 : (x + Big(0.5)) / 66000) - 1) * language(p);
+                   }});
+  for (Case& c : cases)
+    for (const RotaryPart part : {RotaryPart::sin_cos, RotaryPart::angles}) {
+      c.spec.part = part;
+      c.spec.head_dim = 8;
+      c.spec.layout = RotaryLayout::half_width;
+      CAPTURE(c.spec.width);
+      for (const DType dtype : {DType::f64, DType::f32})
+        CHECK(wrong_stored_values(*erase(c.spec), dtype, [&](const std::vector<std::int64_t>& index) -> Big {
+                const std::int64_t token = index[0] - c.spec.prefix_rows, lane = index[1];
+                const Big angle = token < 0 ? Big(0) : c.angle(token / c.spec.width, token % c.spec.width, lane % 4);
+                return cleaned(part == RotaryPart::angles ? angle : lane < 4 ? Big(sin(angle)) : Big(cos(angle)));
+              }) == 0);
     }
 }
 
@@ -273,6 +307,32 @@ TEST_CASE("rope_2d_mixed: every value against its definition") {
       s.part = RotaryPart::coordinates;
       check_encoding(*erase(s));
     }
+}
+
+// Long axes and many heads, whose turns are walked and not kept: direction 0 leaves pairs still along an axis.
+TEST_CASE("rope_2d_mixed: a long thin grid and many heads") {
+  struct Case {
+    std::int64_t heads, height, width;
+    Rope2dMixedAxes axes;
+  };
+  for (const Case& c : {Case{2, 3, 40000, Rope2dMixedAxes::xy}, Case{1, 70000, 2, Rope2dMixedAxes::yx}, Case{700, 60, 40, Rope2dMixedAxes::xy}}) {
+    Rope2dMixed s{.part = RotaryPart::sin_cos, .num_heads = c.heads, .head_dim = 8, .height = c.height, .width = c.width, .axes = c.axes, .prefix_rows = 1};
+    for (std::int64_t head = 0; head < c.heads; ++head) s.angles.push_back(static_cast<double>(head) / 4);
+    CAPTURE(c.height);
+    for (const DType dtype : {DType::f64, DType::f32})
+      CHECK(wrong_stored_values(*erase(s), dtype, [&](const std::vector<std::int64_t>& index) -> Big {
+              const std::int64_t token = index[1] - 1, pair = index[2] % 4, y = token / c.width, x = token % c.width;
+              if (token < 0) return Big(index[2] < 4 ? 0 : 1);
+              // m (cos a, sin a), and a quarter turn on m (-sin a, cos a)
+              const Big a = Big(static_cast<double>(index[0]) / 4), m = pair % 2 == 0 ? Big(1) : Big(1 / sqrt(Big(10)));
+              const Big u = c.axes == Rope2dMixedAxes::xy ? x : y, v = c.axes == Rope2dMixedAxes::xy ? y : x;
+              const Big angle = pair < 2 ? Big(m * (u * cos(a) + v * sin(a))) : Big(m * (v * cos(a) - u * sin(a)));
+              return cleaned(index[2] < 4 ? sin(angle) : cos(angle));
+            }) == 0);
+  }
+  const Spec spec = spec_of(*erase(Rope2dMixed{.num_heads = 800, .head_dim = 32, .height = 9, .width = 2}), DType::f64);
+  const auto planned = plan(spec, ComplexForm::pair);
+  CHECK(generated(spec, planned, {.threads = 3, .block_bytes = 3000}).bytes == generated(spec, planned, {.threads = 1}).bytes);
 }
 
 // Whatever the cut of blocks, and so the bound of a row, decides.

@@ -6,6 +6,7 @@
 #include "encodings/encoding_checks.hpp"
 #include "encodings/oracle.hpp"
 #include "encodings/rope_3d.hpp"
+#include "encodings/stored_checks.hpp"
 
 namespace {
 
@@ -57,6 +58,18 @@ TEST_CASE("rope_3d: every value against its definition, in every layout") {
         }
         check_encoding(*encoding);
       }
+}
+
+// More frames than values of all coordinates are kept: 65536 with two bands.
+TEST_CASE("rope_3d: a long film") {
+  const Rope3d s{.part = RotaryPart::sin_cos, .head_dim = 14, .frames = 66000, .height = 1, .width = 2, .rest = Rope3dRest::zero};
+  for (const DType dtype : {DType::f64, DType::f32})
+    CHECK(wrong_stored_values(*erase(s), dtype, [&](const std::vector<std::int64_t>& index) -> Big {
+            const std::array<std::int64_t, 3> place{index[0] / 2, 0, index[0] % 2};
+            const std::int64_t pair = index[1] % 7;
+            const Big angle = pair < 6 ? place[static_cast<std::size_t>(pair / 2)] * frequency(10000, pair % 2, 4) : Big(0);
+            return index[1] < 7 ? sin(angle) : cos(angle);
+          }) == 0);
 }
 
 TEST_CASE("rope_3d: worked numbers") {

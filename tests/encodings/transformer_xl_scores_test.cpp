@@ -104,6 +104,41 @@ TEST_CASE("transformer_xl_scores: correctly rounded, with keys on one side and o
     }
 }
 
+// The bound of a sum over many channels leaves next to nothing to the truth, keys after the query included.
+TEST_CASE("transformer_xl_scores: wide tables") {
+  TransformerXlScores s{.query = some_array({1, 20, 8}, 1), .key = some_array({1, 30, 8}, 2), .position_weight = some_array({8, 300}, 3)};
+  for (std::size_t lane = 0; lane < 8; ++lane) s.query.values[lane] = 0;  // the first query: every term is exactly 0
+  for (const TransformerXlFuture future : {TransformerXlFuture::zero, TransformerXlFuture::mask, TransformerXlFuture::both}) {
+    s.future = future;
+    const auto encoding = erase(s);
+    const auto evaluator = encoding->evaluator();
+    for (const char* name : {"a", "b", "c", "d", "score"})
+      for (const bool two : {false, true}) {
+        CAPTURE(name);
+        std::vector<double> hi(20 * 30), lo(hi.size());
+        std::vector<ErrorBound> bounds(20);
+        Block block{{0, 20, 0, 30}, hi.data(), two ? lo.data() : nullptr, bounds.data()};
+        evaluator->fill(tensor_number(*encoding, name), block);
+        for (const ErrorBound& bound : bounds) {
+          CHECK(bound.absolute == 0);
+          CHECK(bound.relative < (two ? 0x1p-64 : 0x1p-52));
+        }
+      }
+  }
+  // A distance of 10 by a formula of its own.
+  s.future = TransformerXlFuture::zero;
+  CHECK(oracle::correctly_rounded(DType::f64, values_of(*erase(s), "score")[5 * 30 + 5], [&] {
+    Big sum = dot(s.query, {0, 5}, s.key, {0, 5});
+    for (std::int64_t lane = 0; lane < 8; ++lane)
+      for (std::int64_t c = 0; c < 300; ++c) {
+        const Big angle = 10 * exp(-Big(2 * (c % 150)) / 300 * log(Big(10000)));
+        const Big r = c < 150 ? sin(angle) : cos(angle);
+        sum += at(s.query, {0, 5, lane}) * Big(s.position_weight.values[static_cast<std::size_t>(lane * 300 + c)]) * r;
+      }
+    return Big(sum / sqrt(Big(8)));
+  }()));
+}
+
 TEST_CASE("transformer_xl_scores: worked numbers, products that vanish, XLNet's axes") {
   // One head of two lanes, one query and one key: distance 0, sines 0 and cosines 1.
   TransformerXlScores s{.query = {{1, 1, 2}, {1, 2}},
