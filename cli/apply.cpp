@@ -25,10 +25,10 @@ struct Options {
   std::string input, key, table, operation, pairing, axes, set, layer_type, score;
 };
 
-std::vector<std::string> split(const std::string& text, char at) {
+std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> out{""};
   for (const char c : text)
-    if (c == at)
+    if (c == ',')
       out.emplace_back();
     else
       out.back() += c;
@@ -39,7 +39,7 @@ Application application_of(const Options& o) {
   Application a;
   if (!o.operation.empty()) a.operation = parse_enum<Operation>(o.operation, "--operation");
   if (!o.pairing.empty()) a.pairing = parse_enum<Pairing>(o.pairing, "--pairing");
-  if (!o.axes.empty()) a.axes = split(o.axes, ',');
+  if (!o.axes.empty()) a.axes = split(o.axes);
   for (const std::string& name : a.axes)
     if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != std::string::npos)
       fail_usage(fmt::format("--input-axes wants names of letters, digits and _, as batch,position,head,lane; got {}", quoted_word(name)));
@@ -122,7 +122,7 @@ Source source_of(const Options& o, const std::vector<std::int64_t>& shape, const
 }
 
 std::pair<std::int64_t, std::int64_t> two_positions(const std::string& text) {
-  const std::vector<std::string> parts = split(text, ',');
+  const std::vector<std::string> parts = split(text);
   if (parts.size() != 2) fail_usage(fmt::format("--score wants M,N, the query's and the key's position, got {}", quoted_word(text)));
   return {parse_int(parts[0], "--score M"), parse_int(parts[1], "--score N")};
 }
@@ -179,7 +179,7 @@ int run(const Options& o, const Common& common) {
   check_space({file}, format, o.out, "choose a smaller dtype");
 
   for (const std::string& read : {input.path, o.table})
-    if (std::error_code none; !read.empty() && std::filesystem::equivalent(read, file.path, none) && input.reader->tensors().size() > 1)
+    if (std::error_code none; !read.empty() && std::filesystem::equivalent(read, file.path, none) && formats::open(read)->tensors().size() > 1)
       fail_usage(fmt::format("{} is read here and holds more than the result would; write to another file", file.path));
   if (!common.quiet)
     for (const std::string& remark : remarks) say(remark);

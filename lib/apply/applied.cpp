@@ -9,25 +9,16 @@
 #include "posenc/error.hpp"
 #include "posenc/names.hpp"
 #include "posenc/text.hpp"
+#include "stream/tensor_called.hpp"
 
 namespace posenc {
 namespace {
 
-std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
-  std::vector<std::string> names;
-  for (const Tensor& tensor : tensors) names.push_back(tensor.name);
-  return names;
-}
+using detail::names_of;
+using detail::tensor_called;
 
 bool has(const std::vector<Tensor>& tensors, const std::string& name) {
   return std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& t) { return t.name == name; });
-}
-
-std::size_t place_of(const std::vector<Tensor>& tensors, const std::string& name) {
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    if (tensors[i].name == name) return i;
-  fail_usage(fmt::format("there is no tensor {} here; there {} {}{}", quoted_word(name), tensors.size() == 1 ? "is" : "are", one_of(names_of(tensors)),
-                         did_you_mean(name, names_of(tensors))));
 }
 
 // "" or "short.": the frequency set whose cos and sin are used.
@@ -115,7 +106,8 @@ class Applied final : public Encoding {
   }
   std::vector<FieldView> all_fields() const override { return {}; }
   void set(std::string_view field, std::string_view) override { fail_usage(fmt::format("an applied encoding has no parameter {}", field)); }
-  void check() const override { (void)evaluator(); }
+  // Nothing can be set: what applied() found right stays so.
+  void check() const override {}
   std::vector<Tensor> tensors() const override { return {y_}; }
   std::vector<Law> laws() const override { return {}; }
 
@@ -124,7 +116,7 @@ class Applied final : public Encoding {
     const std::vector<Tensor>& tensors = operands.tensors;
     if (turns()) {
       const std::string prefix = set_prefix(tensors, application_.set);
-      const std::size_t cos = place_of(tensors, prefix + "cos"), sin = place_of(tensors, prefix + "sin");
+      const std::size_t cos = tensor_called(tensors, prefix + "cos"), sin = tensor_called(tensors, prefix + "sin");
       for (const std::size_t t : {cos, sin}) check_kind(tensors[t]);
       const auto sizes = [](const Tensor& t) {
         std::vector<std::int64_t> out;
@@ -137,7 +129,7 @@ class Applied final : public Encoding {
     }
     if (application_.tensor.empty() && tensors.size() != 1)
       fail_usage(fmt::format("{} takes one tensor; there are {}; say which with tensor", enum_name(*application_.operation), one_of(names_of(tensors))));
-    const std::size_t t = application_.tensor.empty() ? 0 : place_of(tensors, application_.tensor);
+    const std::size_t t = tensor_called(tensors, application_.tensor);
     check_kind(tensors[t]);
     if (!detail::lacks_last_axis(tensors[t], application_.axes) && tensors[t].columns() != input_->shape().back())
       fail_usage(fmt::format("{} has {} {}s, the input's last axis has {} (shape [{}])", tensors[t].name, tensors[t].columns(), tensors[t].axes.back().name,
@@ -174,7 +166,7 @@ std::string pairing_remark(const Encoding& tables, Pairing pairing) {
 
 std::shared_ptr<const Encoding> applied(std::shared_ptr<const Encoding> tables, const Application& application, std::shared_ptr<const Input> input) {
   auto out = std::make_shared<Applied>(std::move(tables), application, std::move(input));
-  out->check();
+  (void)out->evaluator();  // finds what does not meet
   return out;
 }
 

@@ -98,7 +98,7 @@ POSENC_INLINE double finite(double e) { return e < 0x1.fffffffffffffp1023 ? e : 
 
 constexpr std::size_t chunk = 256;  // values looked at before asking whether any was undecided
 
-template <class To, bool has_relative>
+template <class To, bool bounded>
 std::size_t round_with(const double* v, std::size_t n, double absolute, double relative, void* out, std::uint32_t* undecided) {
   auto* target = static_cast<typename To::Out*>(out);
   std::size_t count = 0;
@@ -108,17 +108,17 @@ std::size_t round_with(const double* v, std::size_t n, double absolute, double r
     typename To::Out* to = target + start;
     std::uint32_t doubtful = 0;
     for (std::size_t i = 0; i < size; ++i) {
-      const double e = has_relative ? finite(absolute + relative * magnitude(in[i])) : 0;
+      const double e = bounded ? finite(absolute + relative * magnitude(in[i])) : 0;
       // An exact zero has no sign: -0 + 0 is 0.
-      const auto low = To::quick(has_relative ? in[i] - e : in[i] + 0.0, doubtful), high = has_relative ? To::quick(in[i] + e, doubtful) : low;
+      const auto low = To::quick(bounded ? in[i] - e : in[i] + 0.0, doubtful), high = bounded ? To::quick(in[i] + e, doubtful) : low;
       to[i] = low;
       doubtful |= differ(low, high) ? 1u : 0u;
       doubtful |= in[i] != in[i] ? 1u : 0u;
     }
     if (doubtful == 0) continue;
     for (std::size_t i = 0; i < size; ++i) {
-      const double e = has_relative ? finite(absolute + relative * magnitude(in[i])) : 0;
-      const auto low = To::exact(has_relative ? in[i] - e : in[i] + 0.0), high = has_relative ? To::exact(in[i] + e) : low;
+      const double e = bounded ? finite(absolute + relative * magnitude(in[i])) : 0;
+      const auto low = To::exact(bounded ? in[i] - e : in[i] + 0.0), high = bounded ? To::exact(in[i] + e) : low;
       to[i] = low;
       if (differ(low, high) || in[i] != in[i]) undecided[count++] = static_cast<std::uint32_t>(start + i);
     }
@@ -139,6 +139,7 @@ std::size_t round_two(const double* hi, const double* lo, std::size_t n, double 
   const bool exact = absolute == 0 && relative == 0;
   for (std::size_t i = 0; i < n; ++i) {
     const double e = exact ? 0 : finite((absolute + relative * magnitude(hi[i])) * bound_slack + magnitude(lo[i]) * value_slack);
+    // As in round_with, an exact zero has no sign.
     const double low = hi[i] + (lo[i] - e) + (exact ? 0.0 : -0.0), high = hi[i] + (lo[i] + e) + (exact ? 0.0 : -0.0);
     target[i] = low;
     if (differ(low, high) || hi[i] != hi[i]) undecided[count++] = static_cast<std::uint32_t>(i);

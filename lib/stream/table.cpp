@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "posenc/error.hpp"
-#include "posenc/text.hpp"
+#include "stream/tensor_called.hpp"
 
 namespace posenc::detail {
 namespace {
@@ -24,15 +24,6 @@ class MemoryWriter final : public Writer {
   std::byte* out_;
   std::int64_t size_;
 };
-
-std::size_t tensor_called(const std::vector<Tensor>& tensors, std::string_view name) {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].name == name || (name.empty() && tensors.size() == 1)) return i;
-    names.push_back(tensors[i].name);
-  }
-  fail_usage(fmt::format("there is no tensor '{}' here; there {} {}", name, names.size() == 1 ? "is" : "are", one_of(names)));
-}
 
 }  // namespace
 

@@ -110,6 +110,8 @@ TEST_CASE("apply: a file that holds more than the result is not written over, na
   const std::string before = slurp(scratch / "tables.npz");
   CHECK(mentions(refused({"apply", "sinusoidal", "--input", scratch / "tables.npz#cos", "-o", scratch / "tables.npz"}, 2), "another file"));
   CHECK(slurp(scratch / "tables.npz") == before);
+  CHECK(mentions(refused({"apply", "--table", scratch / "tables.npz", "--input", x, "-o", scratch / "tables.npz"}, 2), "another file"));
+  CHECK(slurp(scratch / "tables.npz") == before);
   const Outcome said = run({"apply", "--table", "tables.npz", "--input", x, "-o", "y.npy"}, here);
   CHECK_MESSAGE(said.status == 0, said.err);
   REQUIRE(run({"apply", "rope", "--layout", "half", "--input", x, "-o", "z.npy"}, here).status == 0);
