@@ -34,7 +34,7 @@ TEST_CASE("rescale: frequencies fall from pair to pair and lie between plain and
     const double s = static_cast<double>(random.integer(1, 32));
     for (const Rule& rule : rules(trained, random, s)) {
       const std::string name = name_of_rule(rule);
-      if (name == "divisors" || name == "longrope") continue;  // whatever the list says
+      if (name == "divisors" || name.starts_with("longrope")) continue;  // whatever the list says
       Rope rope = trained;
       prepare(rope, rule);
       const Values f = frequencies(rope), plain = frequencies(with(rope, Plain{})), linear = frequencies(with(rope, Linear{.factor = s}));
