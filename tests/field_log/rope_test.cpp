@@ -62,6 +62,24 @@ TEST_CASE("B02: positions and frequencies in 16 bits") {
   check(produced(rope({{"head_dim", "32"}, {"layout", "angles"}, {"positions", only(1857)}})), {{1, "1044.2678408785"}});
   check(row({{"head_dim", "32"}}, 1857), {{1, "0.306692809819"}});
   check(row({{"head_dim", "2"}}, 1045), {{0, "-0.408164620577"}});
+  // The whole of 2048 x 16: angles are products in binary16. The log compares with binary32's path (0.7818925, cut where
+  // rounding gives 0.7818926); the truth is 1.5e-5 further off. Both by numpy 1.24: 0.78189256433 and 0.78190768390.
+  const std::string all = "2048";
+  const Values half_frequencies = produced(rope({{"head_dim", "32"}, {"layout", "inv-freq"}}).as("f16"));
+  const Values half_angles = produced(
+      rope({{"head_dim", "32"}, {"inv_freq", posenc::print(std::span<const double>(half_frequencies))}, {"layout", "angles"}, {"positions", all}}).as("f16"));
+  check(half_angles.at(1857 * 16 + 1), 1045);
+  const Command whole = rope({{"head_dim", "32"}, {"positions", all}}).only("cos");
+  const auto worst_cosine = [&](const Values& reference) {
+    std::size_t worst = 0;
+    const auto off = [&](std::size_t at) { return std::fabs(std::cos(half_angles[at]) - reference[at]); };
+    for (std::size_t at = 0; at < half_angles.size(); ++at)
+      if (off(at) > off(worst)) worst = at;
+    CHECK(worst == 2008 * 16 + 1);
+    return off(worst);
+  };
+  check(worst_cosine(produced(whole.as("f32", "float32"))), "0.78189256", 0);
+  check(worst_cosine(produced(whole)), "0.78190768", 0);
   // (c) Frequencies kept as bfloat16.
   const auto worst_phase = [](const std::string& base, double position) {
     const Command f = rope({{"head_dim", "128"}, {"base", base}, {"layout", "inv-freq"}});
@@ -431,6 +449,27 @@ TEST_CASE("B19: large angles") {
         {{0, "-0.575241683754789"}, {1, "0.177831201518259"}, {2, "-0.615621173058751"}, {3, "-0.970823897430838"}, {4, "-0.787495013322728"}});
   check(sines("131071,500000,1048575,16786764,48039", "cos"),
         {{0, "-0.817983499387949"}, {1, "-0.984061006120338"}, {2, "0.788042239528927"}, {3, "-0.981232630541293"}, {4, "-0.616321023486816"}});
+  // What the convention of a product in binary32 costs, with frequencies rounded to binary32 first.
+  struct Cost {
+    const char* base;
+    std::string_view at_4095, at_131071, at_1048575;
+  };
+  for (const Cost& cost : {Cost{"10000", "1.36e-4", "1.49e-3", "2.51e-2"}, Cost{"500000", "7.4e-5", "1.91e-3", "3.90e-2"}, Cost{"1000000", "1.66e-4", "2.02e-3", "3.22e-2"}}) {
+    INFO(cost.base);
+    const Command exact = rope({{"head_dim", "128"}, {"base", cost.base}, {"positions", "4095,131071,1048575"}}).only("cos");
+    const Values frequencies = produced(exact.with({{"layout", "inv-freq"}}).only("").as("f32"));
+    const Values rounded =
+        produced(rope({{"head_dim", "128"}, {"inv_freq", posenc::print(std::span<const double>(frequencies))}, {"positions", "4095,131071,1048575"}}).only("cos").as("f32", "float32"));
+    const Values right = produced(exact);
+    const auto worst = [&](std::size_t row) {
+      double most = 0;
+      for (std::size_t i = 0; i < 64; ++i) most = std::max(most, std::fabs(rounded[row * 64 + i] - right[row * 64 + i]));
+      return most;
+    };
+    check(worst(0), cost.at_4095, 0, 0x1p-25);  // the cosine is rounded to binary32
+    check(worst(1), cost.at_131071, 0, 0x1p-25);
+    check(worst(2), cost.at_1048575, 0, 0x1p-25);
+  }
 }
 
 TEST_CASE("B28: honest implementations differ in the last bit of inv_freq") {

@@ -265,3 +265,32 @@ TEST_CASE("rescale: linear by a factor is the plain table at positions divided b
     }
   }
 }
+
+TEST_CASE("rescale: a table under any rule is written and verified, and does not verify under another factor") {
+  Random random{std::mt19937_64(53)};
+  const RopeLayout layouts[] = {RopeLayout::half_width, RopeLayout::half, RopeLayout::cache, RopeLayout::inv_freq, RopeLayout::divisors, RopeLayout::angles};
+  for (int trial = 0; trial < 4; ++trial) {
+    Rope trained = random_rope(random);
+    trained.head_dim = std::min<std::int64_t>(trained.head_dim, 24);
+    trained.rotary_dim.reset();
+    for (const Rule& rule : rules(trained, random, random.real(1.5, 40))) {
+      CAPTURE(name_of_rule(rule));
+      Rope rope = trained;
+      prepare(rope, rule);
+      rope.layout = layouts[random.integer(0, 5)];
+      rope.positions = Positions::range(0, 12);
+      rope.check();
+      testing_support::check_encoding(*erase(rope));
+    }
+    // Linear by s: what verify compares, at once; and the factor's neighbour.
+    const double s = random.real(1.5, 40);
+    Rope linear = with(trained, Linear{.factor = s});
+    const Spec spec = testing_support::spec_of(*erase(linear), DType::f64);
+    const auto planned = plan(spec, ComplexForm::pair);
+    const auto file = testing_support::generated(spec, planned, {});
+    const std::vector<std::size_t> sources{0, 1};
+    for (const TensorVerdict& v : compare(spec, file, planned, sources, {})) CHECK(v.wrong == 0);
+    linear.rule = Linear{.factor = s * (1 + 0x1p-40)};
+    for (const TensorVerdict& v : compare(testing_support::spec_of(*erase(linear), DType::f64), file, planned, sources, {})) CHECK(v.wrong > 0);
+  }
+}
