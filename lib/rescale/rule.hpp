@@ -11,6 +11,7 @@
 #include "linear.hpp"
 #include "llama3.hpp"
 #include "longrope.hpp"
+#include "longrope_transformers_4_48.hpp"
 #include "ntk.hpp"
 #include "ntk_by_parts.hpp"
 #include "ntk_fixed.hpp"
@@ -19,6 +20,7 @@
 #include "plain.hpp"
 #include "proportional.hpp"
 #include "yarn.hpp"
+#include "yarn_transformers_4_48.hpp"
 
 namespace posenc {
 

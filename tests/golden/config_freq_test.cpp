@@ -1,4 +1,6 @@
 // Configs of real models (tests/configs) all the way to numbers: reading -> spec -> frequencies, amplitude, slopes.
+#include <map>
+
 #include "encodings/model.hpp"
 #include "encodings/rope.hpp"
 #include "golden/golden.hpp"
@@ -136,4 +138,51 @@ TEST_CASE("golden: configs give the frequencies, amplitudes and slopes of their 
   }
   CHECK(ropes >= 50);
   CHECK(alibis >= 3);
+}
+
+// The reading of a config that a golden case is about.
+const posenc::Reading& reading_for(const posenc::ConfigReading& config, const std::string& id) {
+  const std::string type = id.ends_with("_full") ? "full_attention" : id.ends_with("_sliding") ? "sliding_attention" : "";
+  for (const std::string& wanted : {type, std::string("full_attention")})
+    for (const posenc::Reading& r : config.readings)
+      if (r.layer_type == wanted && r.encoding == "rope") return r;
+  FAIL("no rotary table for ", id);
+  return config.readings.front();
+}
+
+TEST_CASE("golden: configs give the frequencies that transformers computed for their models") {
+  std::map<std::string, Case> known;
+  for (const Case& c : cases("hf")) known.emplace(c.id(), c);
+  int compared = 0;
+  double worst = 0;
+  for (const Json& entry : Json::parse(slurp(configs + "MANIFEST.json"))) {
+    if (!entry.contains("golden")) continue;
+    const std::string file = entry.at("file");
+    const auto config = posenc::read_config(slurp(configs + file), file);
+    for (const Json& name : entry.at("golden")) {
+      const std::string id = name;
+      INFO(file, " ", id);
+      const auto at = known.find(id);
+      if (at == known.end() || !at->second.family().starts_with("rope_invfreq_")) continue;
+      const Values want = at->second.values("inv_freq");
+      const posenc::Reading& reading = reading_for(config, id);
+      const posenc::Spec spec = spec_with(table_of(reading, {}), {{"layout", "inv-freq"}});
+      const Values got = produced(spec, id.ends_with("_long") ? 1 : 0);
+      REQUIRE(got.size() == want.size());
+      if (entry.value("golden_difference", "").ends_with("a different table")) {  // GLM-4: base 10000, this file means 5e6
+        CHECK(got != want);
+        continue;
+      }
+      // rules.hpp's bound of a blend, and hf_rope.hpp's for a denominator that is no power of two and for LongRoPE's lists.
+      const double error = rule_a_blend + (std::log(rope_of(spec).base) + 2) * half_ulp;
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        const double share = relative(error).share(i, got[i], want[i]);
+        worst = std::max(worst, share);
+        CHECK_MESSAGE(share <= 1, i, ": ", posenc::print(got[i]), " want ", posenc::print(want[i]));
+      }
+      ++compared;
+    }
+  }
+  CHECK(compared >= 12);
+  MESSAGE(compared, " tables, at most ", worst, " of what is allowed");
 }

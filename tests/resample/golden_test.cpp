@@ -3,6 +3,8 @@
 #include "golden/golden.hpp"
 
 #include <cmath>
+#include <filesystem>
+#include <set>
 
 #include "golden/rules.hpp"
 #include "posenc/resample.hpp"
@@ -116,7 +118,9 @@ TEST_CASE("resample: timm's tables") {
 
 TEST_CASE("resample: hierarchical tables of bert4keras") {
   double worst64 = 0, worst32 = 0;
+  int cases = 0;
   for (const Json& c : manifest("hier")) {
+    ++cases;
     const std::string id = c.at("id");
     CAPTURE(id);
     const Json& p = c.at("params");
@@ -137,7 +141,56 @@ TEST_CASE("resample: hierarchical tables of bert4keras") {
     // Where the code only comes near: rows below n + offset are the old ones.
     for (std::size_t i = 0; i < std::min(got.values.size(), static_cast<std::size_t>((n + offset) * dim)); ++i) REQUIRE(got.values[i] == in.values[i]);
   }
+  CHECK(cases == 14);
   MESSAGE("at most ", worst64, " (binary64) and ", worst32, " (binary32) of what is allowed");
+}
+
+// Keyed by the manifest's words for a method.
+Resampling extended(const Json& c) {
+  const std::string method = c.at("method");
+  const Json& p = c.at("params");
+  Resampling how{.length = p.at("N").get<std::int64_t>(), .prefix = p.at("row_offset").get<std::int64_t>()};
+  if (method == "tile") how.method = ResampleMethod::tile;
+  else if (method == "nearest_floor") how.method = ResampleMethod::nearest, how.alignment = Alignment::stride;
+  else if (method == "linear_half_pixel") how.alignment = Alignment::half_pixel;
+  else if (method == "linear_align_corners") how.alignment = Alignment::corners;
+  else if (method == "linear_stride") how.alignment = Alignment::stride;
+  else if (method == "cubic_half_pixel a=-0.75") how.method = ResampleMethod::cubic, how.alignment = Alignment::half_pixel;
+  else if (method == "cubic_align_corners a=-0.75") how.method = ResampleMethod::cubic, how.alignment = Alignment::corners;
+  else if (method == "keep_then_stretch") how.method = ResampleMethod::stretch, how.keep = p.at("keep").get<std::int64_t>();
+  else FAIL("no comparison knows ", method);
+  return how;
+}
+
+TEST_CASE("resample: extended tables of tests/fixtures/expected") {
+  const std::string expected = std::string(POSENC_TEST_DATA) + "/fixtures/expected/";
+  std::set<std::string> methods, files;
+  double worst = 0;
+  const Json pairs = Json::parse(golden::slurp(expected + "manifest.json"));
+  for (const Json& c : pairs.at("entries")) {
+    const std::string id = c.at("id"), method = c.at("method");
+    CAPTURE(id);
+    methods.insert(method);
+    for (const char* end : {"input", "output"}) CHECK(files.insert(c.at(end)).second);
+    const Array in = golden::load_array(expected + c.at("input").get<std::string>());
+    const Array want = golden::load_array(expected + c.at("output").get<std::string>());
+    const Array got = resample(in, extended(c), DType::f32);
+    CHECK(got.shape == want.shape);
+    if (method == "tile" || method == "nearest_floor") {
+      CHECK(got.values == want.values);
+      continue;
+    }
+    // What the manifest states for these tables, a tenth of what kernel_tolerance's reasoning allows on one axis.
+    CHECK(wrong_values(got, want, golden::absolute(1e-7), worst) == 0);
+    const auto kept = static_cast<std::ptrdiff_t>((c.at("params").at("row_offset").get<std::int64_t>() + c.at("params").value("keep", 0)) * in.shape[1]);
+    CHECK(std::equal(in.values.begin(), in.values.begin() + kept, got.values.begin()));
+  }
+  CHECK(methods.size() == 8);
+  // Nothing in the folder but these pairs and the manifest.
+  std::size_t there = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(expected)) there += entry.path().extension() == ".npy" ? 1 : 0;
+  CHECK(there == files.size());
+  MESSAGE("at most ", worst, " of what is allowed");
 }
 
 TEST_CASE("resample: the papers' tables") {

@@ -61,6 +61,8 @@ struct Reference {
     return (1 - t) * plain() / *r.factor + t * plain();
   }
   Big operator()(const LongRope& r) const { return plain() / r.short_factor.at(static_cast<std::size_t>(i)); }
+  Big operator()(const YarnTransformers448& r) const { return yarn(r.yarn, *r.yarn.factor); }
+  Big operator()(const LongRopeTransformers448& r) const { return (*this)(r.longrope); }
   Big operator()(const Proportional& r) const { return plain() / r.factor; }
   Big operator()(const Base& r) const { return powered(*r.new_base, -Big(2 * i) / d); }
   Big operator()(const Divisors& r) const { return plain() / r.divisors.at(static_cast<std::size_t>(i)); }

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "numeric/decide.hpp"
+#include "rescale/formulas.hpp"
 #include "rescale/samples.hpp"
 
 using namespace rescale_tests;
@@ -34,7 +35,7 @@ TEST_CASE("rescale: frequencies fall from pair to pair and lie between plain and
     const double s = static_cast<double>(random.integer(1, 32));
     for (const Rule& rule : rules(trained, random, s)) {
       const std::string name = name_of_rule(rule);
-      if (name == "divisors" || name == "longrope") continue;  // whatever the list says
+      if (name == "divisors" || name.starts_with("longrope")) continue;  // whatever the list says
       Rope rope = trained;
       prepare(rope, rule);
       const Values f = frequencies(rope), plain = frequencies(with(rope, Plain{})), linear = frequencies(with(rope, Linear{.factor = s}));
@@ -162,4 +163,134 @@ TEST_CASE("rescale: rules that say the same thing give the same bits") {
   Rope llama{.head_dim = 128, .base = 500000, .layout = RopeLayout::divisors, .rule = Llama3{.factor = 8, .original_max_position_embeddings = 8192}};
   const Values scaled = frequencies(llama), again = frequencies(with(llama, Divisors{.divisors = testing_support::values_of(*erase(llama))}));
   for (std::size_t i = 0; i < 64; ++i) CHECK(std::fabs(again[i] - scaled[i]) <= 0x1p-52 * scaled[i]);
+}
+
+TEST_CASE("rescale: yarn's pairs up to the ramp are plain, those from its end on plain / factor, whatever the parameters") {
+  Random random{std::mt19937_64(50)};
+  int plain_pairs = 0, divided_pairs = 0, blended_pairs = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    Rope trained = random_rope(random);
+    if (trained.base < 10) trained.base = 10000;
+    const double s = random.real(1.01, 40), slow = random.real(0.25, 4), fast = slow + random.real(0, 60);
+    const bool whole = random.integer(0, 1) == 1;
+    const std::int64_t d = trained.rotary(), original = random.integer(16, std::int64_t{1} << random.integer(5, 20));
+    const Yarn yarn{.factor = s, .original_max_position_embeddings = original, .beta_fast = fast, .beta_slow = slow, .truncate = whole};
+    const Reference reference{trained.base, d, 0, 0};
+    Big low = reference.index_of(fast, original), high = reference.index_of(slow, original);
+    if (whole) low = floor(low), high = ceil(high);
+    // A ramp wholly outside [0, d - 1] runs backwards in the code that the rule follows.
+    if (high < 0 || low > d - 1) continue;
+    const Values plain = frequencies(trained), linear = frequencies(with(trained, Linear{.factor = s}));
+    std::vector<Rule> same{yarn, DynamicYarn{.yarn = yarn, .length = original}};
+    if (whole) same.emplace_back(YarnTransformers448{.yarn = yarn});
+    for (const Rule& rule : same) {
+      CAPTURE(name_of_rule(rule));
+      const bool original_table = std::holds_alternative<DynamicYarn>(rule);  // at its trained length
+      const Values f = frequencies(with(trained, rule));
+      for (std::size_t i = 0; i < f.size(); ++i) {
+        CAPTURE(i);
+        if (original_table || i <= low || i == 0) {
+          CHECK(f[i] == plain[i]);
+          ++plain_pairs;
+        } else if (i >= high) {
+          CHECK(f[i] == linear[i]);
+          ++divided_pairs;
+        } else {
+          CHECK(f[i] <= plain[i]);
+          CHECK(f[i] >= linear[i]);
+          ++blended_pairs;
+        }
+      }
+    }
+  }
+  CHECK(plain_pairs > 100);
+  CHECK(divided_pairs > 100);
+  CHECK(blended_pairs > 100);
+}
+
+TEST_CASE("rescale: llama3's three bands by wavelength") {
+  Random random{std::mt19937_64(51)};
+  int kept = 0, divided = 0, blended = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    const Rope trained = random_rope(random);
+    const double s = random.real(1.01, 40), slow = random.real(0.25, 4), fast = random.integer(0, 4) == 0 ? slow : slow + random.real(0, 8);
+    const std::int64_t original = random.integer(16, std::int64_t{1} << random.integer(5, 20));
+    const Rule rule = Llama3{.factor = s, .original_max_position_embeddings = original, .low_freq_factor = slow, .high_freq_factor = fast};
+    const Values plain = frequencies(trained), linear = frequencies(with(trained, Linear{.factor = s})), f = frequencies(with(trained, rule));
+    for (std::size_t i = 0; i < f.size(); ++i) {
+      CAPTURE(i);
+      const Reference reference{trained.base, trained.rotary(), static_cast<std::int64_t>(i), 0};
+      const Big wavelength = 2 * oracle::pi() / reference.plain();
+      if (wavelength > original / Big(slow)) {
+        CHECK(f[i] == linear[i]);
+        ++divided;
+      } else if (wavelength < original / Big(fast)) {
+        CHECK(f[i] == plain[i]);
+        ++kept;
+      } else {
+        CHECK(slow < fast);
+        CHECK(f[i] <= plain[i]);
+        CHECK(f[i] >= linear[i]);
+        ++blended;
+      }
+    }
+  }
+  CHECK(kept > 100);
+  CHECK(divided > 100);
+  CHECK(blended > 10);
+}
+
+TEST_CASE("rescale: linear by a factor is the plain table at positions divided by it, and two linears are their product") {
+  Random random{std::mt19937_64(52)};
+  for (int trial = 0; trial < 12; ++trial) {
+    Rope trained = random_rope(random);
+    const double s = static_cast<double>(random.integer(2, 64)), t = static_cast<double>(random.integer(2, 64));
+    std::vector<double> positions, times_s, times_st;
+    for (int k = 0; k < 10; ++k) {
+      positions.push_back(static_cast<double>(random.integer(0, 1 << 20)));
+      times_s.push_back(positions.back() * s);
+      times_st.push_back(positions.back() * s * t);  // integers below 2^32
+    }
+    const auto table = [&](const Rule& rule, const std::vector<double>& at, DType dtype) {
+      Rope rope = with(trained, rule);
+      rope.positions = Positions::list(at);
+      rope.layout = RopeLayout::cache;
+      return testing_support::values_of(*erase(rope), dtype);
+    };
+    for (const DType dtype : {DType::f64, DType::f32}) {
+      const Values plain = table(Plain{}, positions, dtype);
+      CHECK(table(Linear{.factor = s}, times_s, dtype) == plain);
+      CHECK(table(Linear{.factor = s * t}, times_st, dtype) == plain);
+      CHECK(table(Linear{.factor = t}, times_st, dtype) == table(Plain{}, times_s, dtype));
+    }
+  }
+}
+
+TEST_CASE("rescale: a table under any rule is written and verified, and does not verify under another factor") {
+  Random random{std::mt19937_64(53)};
+  const RopeLayout layouts[] = {RopeLayout::half_width, RopeLayout::half, RopeLayout::cache, RopeLayout::inv_freq, RopeLayout::divisors, RopeLayout::angles};
+  for (int trial = 0; trial < 4; ++trial) {
+    Rope trained = random_rope(random);
+    trained.head_dim = std::min<std::int64_t>(trained.head_dim, 24);
+    trained.rotary_dim.reset();
+    for (const Rule& rule : rules(trained, random, random.real(1.5, 40))) {
+      CAPTURE(name_of_rule(rule));
+      Rope rope = trained;
+      prepare(rope, rule);
+      rope.layout = layouts[random.integer(0, 5)];
+      rope.positions = Positions::range(0, 12);
+      rope.check();
+      testing_support::check_encoding(*erase(rope));
+    }
+    // Linear by s: what verify compares, at once; and the factor's neighbour.
+    const double s = random.real(1.5, 40);
+    Rope linear = with(trained, Linear{.factor = s});
+    const Spec spec = testing_support::spec_of(*erase(linear), DType::f64);
+    const auto planned = plan(spec, ComplexForm::pair);
+    const auto file = testing_support::generated(spec, planned, {});
+    const std::vector<std::size_t> sources{0, 1};
+    for (const TensorVerdict& v : compare(spec, file, planned, sources, {})) CHECK(v.wrong == 0);
+    linear.rule = Linear{.factor = s * (1 + 0x1p-40)};
+    for (const TensorVerdict& v : compare(testing_support::spec_of(*erase(linear), DType::f64), file, planned, sources, {})) CHECK(v.wrong > 0);
+  }
 }

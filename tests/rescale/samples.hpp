@@ -63,6 +63,9 @@ inline std::vector<Rule> rules(const Rope& rope, Random& random, double s) {
       DynamicLinear{.max_position_embeddings = original, .length = length},
       DynamicYarn{.yarn = yarn, .length = length},
       DynamicYarn{.yarn = smooth, .length = length},
+      YarnTransformers448{.yarn = {.factor = s, .original_max_position_embeddings = original, .beta_fast = fast, .beta_slow = slow}},
+      LongRopeTransformers448{.longrope = {.short_factor = list, .long_factor = list, .original_max_position_embeddings = original},
+                              .max_position_embeddings = length},
       NtkOld{.factor = s},
       NtkFixed{.factor = s},
       NtkMixed{.factor = s, .exponent = random.real(0, 2)},
@@ -85,7 +88,7 @@ inline std::string name_of_rule(const Rule& rule) {
 // Rules that divide every frequency by at most s and at least 1, more the lower it is.
 inline bool between_plain_and_linear(const Rule& rule) {
   const std::string name = name_of_rule(rule);
-  return name != "base" && name != "divisors" && name != "longrope" && name != "dynamic" && name != "ntk-old";
+  return name != "base" && name != "divisors" && !name.starts_with("longrope") && name != "dynamic" && name != "ntk-old";
 }
 
 // A trained rotary embedding; half of them rotate a part of the head.
