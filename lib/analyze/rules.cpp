@@ -63,9 +63,13 @@ std::optional<Section> rules(const Question& q) {
              {"lowest_frequency_ratio", "last pair's frequency", "of the plain one"},
              {"attention_factor", "attention factor", ""}},
             {row(*turning, true, trained, context)}};
-#define POSENC_RULE(function, Type)                                                          \
-  if (const auto rope = under(*turning->rope, rescale::Type::name, trained, context))         \
-    grid.rows.push_back(row(turning_of(*rope, context), false, trained, context));
+  const auto add = [&](const Rope& rope) {
+    const Turning t = turning_of(rope, context);
+    // A rule with a factor of its own that says 1 is the plain table once more.
+    if (t.method == rescale::Plain::name || t.used != t.plain) grid.rows.push_back(row(t, false, trained, context));
+  };
+#define POSENC_RULE(function, Type) \
+  if (const auto rope = under(*turning->rope, rescale::Type::name, trained, context)) add(*rope);
 #include "rescale/list.inc"
 #undef POSENC_RULE
   Section out{.key = "rules", .title = "Rules side by side"};

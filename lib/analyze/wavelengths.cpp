@@ -51,8 +51,9 @@ std::vector<std::string> findings(const Question& q, std::int64_t never, std::in
   const std::string some = fmt::format("{} (from pair {} on) never {} a turn within the {}", counted(never, "pair"), first, never == 1 ? "completes" : "complete", trained);
   if (*q.context <= *q.trained) return {fmt::format("{}: {} out of distribution beyond that length unless rescaled", some, never == 1 ? "it is" : "they are")};
   if (outside == 0) return {fmt::format("{}; the rule keeps {} within the angles of training at {} positions", some, never == 1 ? "it" : "them", *q.context)};
-  return {fmt::format("{} of them, from pair {} on, {} out of distribution at {} positions: a rule with a factor of {} or more would bring {} back", counted(outside, "pair"),
-                      first_outside, outside == 1 ? "is" : "are", *q.context, print(static_cast<double>(*q.context) / static_cast<double>(*q.trained)), outside == 1 ? "it" : "them"),
+  return {fmt::format("{}, from pair {} on, {} out of distribution at {} positions: {} past the angles of training; it takes a factor of {} to stay within them",
+                      counted(outside, "pair"), first_outside, outside == 1 ? "is" : "are", *q.context, outside == 1 ? "it turns" : "they turn",
+                      print(static_cast<double>(*q.context) / static_cast<double>(*q.trained))),
           some};
 }
 

@@ -91,16 +91,18 @@ void walk(const Walker& w, Point middle, float* sums) {
 }  // namespace
 
 CosineSum::CosineSum(Exact exact) : exact_(std::move(exact)) {
-  // Enough bits to reduce any double modulo 2 pi.
-  at_precision(1536, [&] {
+  const auto reduce = [&] {
     frequencies_.clear();
-    const Real turn = Real::of(std::int64_t{2}) * Real::pi();
+    bool fast = false;
+    const Real turn = Real::of(std::int64_t{2}) * Real::pi(), half = Real::of(0.5), largest = Real::of(0x1p30);
     for (const Real& f : exact_()) {
-      const Real turns = floor(f / turn + Real::of(0.5));
-      frequencies_.push_back((f - turns * turn).to_double());
+      fast = fast || abs(f) > largest;
+      frequencies_.push_back((f - floor(f / turn + half) * turn).to_double());
     }
-    return 0;
-  });
+    return fast;
+  };
+  // Enough bits to reduce what a double can hold modulo 2 pi.
+  if (at_precision(192, reduce)) at_precision(1536, reduce);
   // The frequency, its product with m, with 1 / 2 pi, and that constant are each rounded.
   for (const double f : frequencies_) drift_ += 5 * ulp * std::fabs(f);
 }
