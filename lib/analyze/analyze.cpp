@@ -82,8 +82,10 @@ Question question(const Encoding& encoding, const Length& declared, const Analys
   return q;
 }
 
-Subject subject(const std::string& layer_type, const Question& q) {
+Subject subject(const std::string& layer_type, Question q) {
   Subject out{layer_type, std::string(q.encoding.name()), {}};
+  const auto turning = turning_of(q);
+  if (turning) q.turning = &*turning;
   for (const MakeSection make : all_sections)
     if (auto section = make(q)) out.sections.push_back(std::move(*section));
   return out;
@@ -91,9 +93,10 @@ Subject subject(const std::string& layer_type, const Question& q) {
 
 std::string who(const std::string& layer_type) { return layer_type.empty() ? "" : layer_type + ": "; }
 
-void remark_silence(Analysis& out) {
+void remark_silence(Analysis& out, const AnalysisOptions& options) {
   for (const Subject& s : out.subjects)
-    if (s.sections.empty()) out.remarks.push_back(fmt::format("{}nothing to say about {}", who(s.layer_type), s.encoding));
+    if (s.sections.empty())
+      out.remarks.push_back(fmt::format("{}nothing to say about {}{}", who(s.layer_type), s.encoding, s.encoding == "mrope" && !options.context ? " without a context; say --context" : ""));
 }
 
 }  // namespace
@@ -105,7 +108,7 @@ Analysis analyze(const Spec& spec, const AnalysisOptions& options) {
     table.encoding->check();
     out.subjects.push_back(subject(table.name, question(*table.encoding, of_table(*table.encoding), options, spec.dtype)));
   }
-  remark_silence(out);
+  remark_silence(out, options);
   return out;
 }
 
@@ -127,7 +130,7 @@ Analysis analyze(const ConfigReading& config, const AnalysisOptions& options) {
     q.reading = &reading;
     out.subjects.push_back(subject(reading.layer_type, q));
   }
-  remark_silence(out);
+  remark_silence(out, options);
   return out;
 }
 

@@ -41,9 +41,8 @@ std::optional<BaseFound> remembered(const BaseSearch& s) {
 }  // namespace
 
 std::optional<Section> base(const Question& q) {
-  const auto turning = turning_of(q);
-  if (!turning || !turning->base || !q.context) return std::nullopt;
-  const Turning& t = *turning;
+  if (q.turning == nullptr || !q.turning->base || !q.context) return std::nullopt;
+  const Turning& t = *q.turning;
   const std::size_t pairs = t.plain.size();
   const std::int64_t context = *q.context, scanned = scan_length(pairs);
   const auto carried = num::CosineSum(t.exact_plain).first_negative(scanned);
@@ -55,6 +54,9 @@ std::optional<Section> base(const Question& q) {
       {"scanned", "positions looked at", scanned, "positions"},
       {"holds", fmt::format("it carries {} positions", context), decided ? Cell(holds) : Cell(), ""},
   };
+  if (q.reading != nullptr)
+    for (const Setting& setting : q.reading->settings)
+      if (setting.field == "base") out.figures.insert(out.figures.begin() + 1, {"base_from", "the base comes from", setting.origin, ""});
   if (decided)
     out.findings.push_back(holds ? fmt::format("base {} carries the context of {} positions", print(*t.base), context)
                                  : fmt::format("base {} carries {} positions, not {}", print(*t.base), *carried, context));

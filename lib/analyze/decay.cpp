@@ -32,9 +32,8 @@ std::int64_t scan_length(std::int64_t context, std::size_t pairs) {
 }  // namespace
 
 std::optional<Section> decay(const Question& q) {
-  const auto turning = turning_of(q);
-  if (!turning || !q.context) return std::nullopt;
-  const Turning& t = *turning;
+  if (q.turning == nullptr || !q.context) return std::nullopt;
+  const Turning& t = *q.turning;
   const auto pairs = static_cast<double>(t.used.size());
   // Frequencies above a radian per position are met in explicit lists only; the tables below take them as they are.
   const double fastest = *std::max_element(t.used.begin(), t.used.end());

@@ -46,10 +46,9 @@ Cell entropy_of(std::int64_t n, const std::function<Real()>& k) {
 
 std::optional<Section> entropy(const Question& q) {
   if (!q.trained || !q.context || *q.trained < 2 || *q.context < 2) return std::nullopt;
-  const auto turning = turning_of(q);
-  if (!turning) return std::nullopt;
+  if (q.turning == nullptr) return std::nullopt;
   const std::int64_t trained = *q.trained;
-  const double amplitude = turning->attention_factor, multiplier = q.reading != nullptr ? q.reading->softmax_multiplier : field_real(q.encoding, "softmax_multiplier").value_or(1);
+  const double amplitude = q.turning->attention_factor, multiplier = q.reading != nullptr ? q.reading->softmax_multiplier : field_real(q.encoding, "softmax_multiplier").value_or(1);
   const auto ratio = [trained](std::int64_t n) { return whole(n) / whole(trained); };
   const auto one = [] { return whole(1); };
   const auto own = [=] { return Real::of(amplitude) * Real::of(amplitude) * Real::of(multiplier); };

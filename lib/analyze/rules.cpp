@@ -51,8 +51,7 @@ std::vector<Cell> row(const Turning& t, bool in_force, std::int64_t trained, std
 }  // namespace
 
 std::optional<Section> rules(const Question& q) {
-  const auto turning = turning_of(q);
-  if (!turning || !turning->rope || !turning->rope->inv_freq.empty() || !q.trained || !q.context || *q.context <= *q.trained) return std::nullopt;
+  if (q.turning == nullptr || !q.turning->rope || !q.turning->rope->inv_freq.empty() || !q.trained || !q.context || *q.context <= *q.trained) return std::nullopt;
   const std::int64_t trained = *q.trained, context = *q.context;
   Grid grid{"rules",
             "rules",
@@ -62,14 +61,14 @@ std::optional<Section> rules(const Question& q) {
              {"unchanged", "unchanged", "pairs"},
              {"lowest_frequency_ratio", "last pair's frequency", "of the plain one"},
              {"attention_factor", "attention factor", ""}},
-            {row(*turning, true, trained, context)}};
+            {row(*q.turning, true, trained, context)}};
   const auto add = [&](const Rope& rope) {
     const Turning t = turning_of(rope, context);
     // A rule with a factor of its own that says 1 is the plain table once more.
     if (t.method == rescale::Plain::name || t.used != t.plain) grid.rows.push_back(row(t, false, trained, context));
   };
 #define POSENC_RULE(function, Type) \
-  if (const auto rope = under(*turning->rope, rescale::Type::name, trained, context)) add(*rope);
+  if (const auto rope = under(*q.turning->rope, rescale::Type::name, trained, context)) add(*rope);
 #include "rescale/list.inc"
 #undef POSENC_RULE
   Section out{.key = "rules", .title = "Rules side by side"};

@@ -9,6 +9,8 @@
 
 namespace posenc::analyze_sections {
 
+struct Turning;  // turning.hpp
+
 /// One encoding and what is asked about it, understood once for all sections.
 struct Question {
   const Encoding& encoding;
@@ -18,6 +20,7 @@ struct Question {
   DType dtype = DType::f32;
   bool explain = false;
   bool exhaustive = false;
+  const Turning* turning = nullptr;  ///< where pairs turn with the position: their frequencies at the context
   std::string trained_from{}, context_from{};  ///< where the two lengths come from, in words
 };
 

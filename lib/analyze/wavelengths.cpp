@@ -60,9 +60,8 @@ std::vector<std::string> findings(const Question& q, std::int64_t never, std::in
 }  // namespace
 
 std::optional<Section> wavelengths(const Question& q) {
-  const auto turning = turning_of(q);
-  if (!turning || !q.trained || !q.context) return std::nullopt;
-  const Turning& t = *turning;
+  if (q.turning == nullptr || !q.trained || !q.context) return std::nullopt;
+  const Turning& t = *q.turning;
   const auto factor = field_real(q.encoding, "factor");
   const std::int64_t trained = *q.trained, context = *q.context;
   Grid grid{"pairs",

@@ -85,7 +85,14 @@ TEST_CASE("analyze: sizes at the ends") {
   both({"rope", "--method", "linear", "--factor", "0.5"});
   both({"rope", "--positions", "0"});
   both({"mrope"});
-  CHECK(both({"fire"}).at("subjects")[0].at("sections").empty());
+  CHECK(both({"radix"}).at("subjects")[0].at("sections").empty());
+}
+
+TEST_CASE("analyze: help") {
+  const Outcome help = run({"analyze", "--help"});
+  CHECK(help.status == 0);
+  for (const char* option : {"--context", "--dtype", "--explain", "--exhaustive", "--json", "rope", "alibi"}) CHECK_MESSAGE(mentions(help.out, option), option);
+  CHECK(mentions(run({"--help"}).out, "analyze"));
 }
 
 TEST_CASE("analyze: the shape of the JSON") {
