@@ -97,6 +97,7 @@ constexpr std::array<Naming, 10> namings{{
 }};
 // Any other rule: llama.cpp still takes its divisors of the plain frequencies, as it does for llama3.
 constexpr Naming unknown{"", "", "", "none"};
+constexpr Naming nothing{"", "", "", ""};
 // vLLM multiplies max_position_embeddings by factor under these rules (under yarn, the original length).
 constexpr std::array<std::string_view, 3> multiplied_by_vllm{"linear", "dynamic", "yarn"};
 
@@ -142,12 +143,12 @@ class Explainer {
       if (f.group == facts_.method && f.present) fields_.emplace(f.name, std::move(f));
     const auto named = std::find_if(namings.begin(), namings.end(), [&](const Naming& n) { return n.method == facts_.method; });
     const auto variant = fields_.find("variant");  // of dynamic: the others know one
-    const bool own = !rope.inv_freq.empty() || (variant != fields_.end() && variant->second.value != variant->second.fallback);
-    naming_ = named == namings.end() || own ? &unknown : &*named;
+    const bool own = variant != fields_.end() && variant->second.value != variant->second.fallback;
+    naming_ = !rope.inv_freq.empty() ? &nothing : named == namings.end() || own ? &unknown : &*named;
     if (question.reading != nullptr) {
       layer_ = question.reading->layer_type;
-      for (const Setting& setting : question.reading->settings)
-        if (setting.field == "base" && in_window()) base_word_ = last_key(setting.origin);
+      for (const Setting& s : question.reading->settings)
+        if (const std::string key = last_key(s.origin); s.field == "base" && (!key.empty() || in_window())) base_word_ = key;
     }
     derive();
   }
@@ -168,11 +169,11 @@ class Explainer {
   using Check = Finding (Explainer::*)() const;
   static const std::array<Check, 15> checks;
 
-  // "rope_local_base_freq" of "text_config.rope_local_base_freq"; "rope_theta" where the origin is no key.
+  // "rope_local_base_freq" of "text_config.rope_local_base_freq"; nothing where the origin is no key.
   static std::string last_key(std::string_view origin) {
     const std::string_view key = origin.substr(origin.rfind('.') + 1);
     const bool word = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) { return c == '_' || (c >= 'a' && c <= 'z'); });
-    return std::string(word ? key : "rope_theta");
+    return std::string(word ? key : "");
   }
   static Rope at_length(Rope rope, std::int64_t length) {
     rope.positions = Positions::range(0, length);
@@ -264,6 +265,7 @@ class Explainer {
     give(rule, "");
     for (std::size_t p = 0; p < programs.size(); ++p)
       if (!rule.given[p].is_null()) rule.given[p] = std::string(name_for(p));
+    if (in_window()) rule.given[transformers4] = Json();  // there it is the rule of the other layers
     if (factor_) {
       Quantity& row = add("factor", "factor (context ratio)", "", *factor_);
       if (!naming_->by_base) give(row, *factor_);
@@ -271,8 +273,10 @@ class Explainer {
     }
     const bool stretched = alpha_ && (*alpha_ != 1 || naming_->by_base);
     if (stretched) add("alpha", "NTK alpha: how far the last wavelength is stretched", "", *alpha_);
-    Quantity& base = add("base", "base (rope_theta)", "", rope_.base);
-    if (!naming_->by_base) give(base, rope_.base);
+    if (rope_.inv_freq.empty()) {
+      Quantity& base = add("base", "base (rope_theta)", "", rope_.base);
+      if (!naming_->by_base) give(base, rope_.base);
+    }
     if (stretched) {
       Quantity& row = add("effective_base", "base that stretches the last wavelength as far, base * alpha^(d/(d-2))", "", *effective_base_);
       if (naming_->by_base) give(row, *effective_base_);
@@ -394,7 +398,7 @@ class Explainer {
     for (std::size_t p = 0; p < programs.size(); ++p) {
       grid.rows.push_back({std::string(programs[p].label), name_for(p).empty() ? Cell() : Cell(setting(p))});
     }
-    grid.rows.push_back({std::string("vLLM before 0.12"), name_for(transformers4).empty() ? Cell() : Cell(older_vllm())});
+    grid.rows.push_back({std::string("vLLM before 0.12"), name_for(transformers4).empty() || in_window() ? Cell() : Cell(older_vllm())});
     return grid;
   }
   // What a program's words make together: nested JSON, and a line of flags or keys.
@@ -566,7 +570,7 @@ class Explainer {
                        in_window() ? ", and llama.cpp has keys in the file for them but no flags" : "");
   }
   Finding not_elsewhere() const {
-    if (naming_ != &unknown) return std::nullopt;
+    if (naming_ != &unknown && naming_ != &nothing) return std::nullopt;
     const std::string what = rope_.inv_freq.empty() ? fmt::format("method {}{}", facts_.method, fields_.contains("variant") ? " in its variant " + fields_.at("variant").value : "")
                                                       : std::string("explicit inv_freq");
     return fmt::format("{} is not a setting of transformers, vLLM or llama.cpp; hand over the table (posenc generate --for NAME{})", what,
