@@ -209,15 +209,16 @@ double AngleError::cast(std::int64_t p) const {
   return std::nearbyint(static_cast<double>(p) / step) * step;
 }
 
-// Calls f(run) for all casts of the positions 0..last, which are finite.
-template <class F>
-void AngleError::each_run(std::int64_t last, F&& f) const {
+// All casts of the positions 0..last, which are finite, in pieces whose products share a last place; in rising order but for
+// the runs of one binade, which lie between each other.
+std::vector<AngleError::Stretch> AngleError::stretches(std::int64_t last) const {
+  std::vector<Stretch> out;
   const auto give = [&](const Run& run) {
     const std::int64_t room = last - run.high - run.first;
     const std::int64_t whole = room < 0 ? 0 : std::min(run.count, room / run.step + 1);
-    if (whole > 0) f(Run{run.first, run.step, whole, run.low, run.high});
-    const std::int64_t cut = run.first + run.step * whole;
-    if (whole < run.count && cut + run.low <= last) f(Run{cut, run.step, 1, run.low, last - cut});
+    if (whole > 0) cut({run.first, run.step, whole, run.low, run.high}, out);
+    const std::int64_t end = run.first + run.step * whole;
+    if (whole < run.count && end + run.low <= last) cut({end, run.step, 1, run.low, last - end}, out);
   };
   const int digits = position_.digits;
   give({0, 1, std::int64_t{1} << digits, 0, 0});
@@ -229,11 +230,11 @@ void AngleError::each_run(std::int64_t last, F&& f) const {
     give({low + step, 2 * step, std::int64_t{1} << (digits - 2), 1 - step / 2, step / 2 - 1});
     give({low + 2 * step, 2 * step, (std::int64_t{1} << (digits - 2)) - 1, -(step / 2), step / 2});
   }
+  return out;
 }
 
-// Calls f(stretch) for the pieces of a run whose products share a last place.
-template <class F>
-void AngleError::each_stretch(const Run& run, F&& f) const {
+// Cuts a run where the last place of its products changes.
+void AngleError::cut(const Run& run, std::vector<Stretch>& out) const {
   const Wide start = Wide{run.first} * significand_, step = Wide{run.step} * significand_;
   for (std::int64_t i = 0; i < run.count;) {
     const Wide product = start + step * i;
@@ -243,9 +244,19 @@ void AngleError::each_stretch(const Run& run, F&& f) const {
     if (bits <= 0) end = std::max(end, product_.digits);  // ... or not at all
     std::int64_t next = run.count;
     if (end < 110) next = static_cast<std::int64_t>(std::min<Wide>(next, ((Wide{1} << end) - start + step - 1) / step));
-    f(Stretch{{run.first + run.step * i, run.step, next - i, run.low, run.high}, bits});
+    out.push_back({{run.first + run.step * i, run.step, next - i, run.low, run.high}, bits});
     i = next;
   }
+}
+
+// No position of the stretch is off by more: half a last place, the drift, the cast.
+double AngleError::bound(const Stretch& stretch) const {
+  const Run& run = stretch.run;
+  const auto end = static_cast<double>(run.first + run.step * (run.count - 1));
+  const double product = end * static_cast<double>(significand_);
+  const double rounding = stretch.bits <= 0 ? 0 : stretch.vanishes() ? product : std::ldexp(0.5, stretch.bits);
+  const auto moved = static_cast<double>(std::max(std::abs(run.low), std::abs(run.high)));
+  return (std::ldexp(rounding + end * std::fabs(drift_), exponent_) + moved * truth_) * (1 + 0x1p-40);
 }
 
 // Error of the angle at a point of a stretch, before the cast of the position: radians.
@@ -259,16 +270,18 @@ AngleError::Worst AngleError::worst(std::int64_t count) const {
   count = std::min(count, first_infinite());
   if (count < 1) return out;
   if (significand_ == 0) return {static_cast<double>(count - 1) * truth_, count - 1};
-  each_run(count - 1, [&](const Run& run) {
-    each_stretch(run, [&](const Stretch& stretch) {
-      for (const int sign : {1, -1}) {
-        const Point p = stretch.extreme(significand_, drift_, sign);
-        const std::int64_t moved = sign > 0 ? run.low : run.high;
-        const double error = sign * (error_at(stretch, p.residue, p.index) - static_cast<double>(moved) * truth_);
-        if (error > out.error) out = {error, stretch.run.first + stretch.run.step * p.index + moved};
-      }
-    });
-  });
+  // From the largest products, which are worst off as a rule, so that the others need not be looked at.
+  const std::vector<Stretch> all = stretches(count - 1);
+  for (auto stretch = all.rbegin(); stretch != all.rend(); ++stretch) {
+    if (bound(*stretch) < out.error) continue;
+    for (const int sign : {1, -1}) {
+      const Point p = stretch->extreme(significand_, drift_, sign);
+      const std::int64_t moved = sign > 0 ? stretch->run.low : stretch->run.high;
+      const double error = sign * (error_at(*stretch, p.residue, p.index) - static_cast<double>(moved) * truth_);
+      const std::int64_t position = stretch->run.first + stretch->run.step * p.index + moved;
+      if (error > out.error || (error == out.error && position < out.position)) out = {error, position};
+    }
+  }
   return out;
 }
 
@@ -284,13 +297,10 @@ std::optional<std::int64_t> AngleError::first_past(double limit, std::int64_t co
   if (significand_ == 0 && finite > 0) {
     if (static_cast<double>(finite - 1) * truth_ > limit) best = static_cast<std::int64_t>(limit / truth_) + 1;
   } else {
-    each_run(finite - 1, [&](const Run& run) {
-      if (run.first + run.low >= best) return;
-      each_stretch(run, [&](const Stretch& stretch) {
-        if (stretch.run.first + run.low >= best) return;
-        for (const int sign : {1, -1}) best = std::min(best, first_of(stretch, limit, sign));
-      });
-    });
+    for (const Stretch& stretch : finite > 0 ? stretches(finite - 1) : std::vector<Stretch>{}) {
+      if (bound(stretch) <= limit || stretch.run.first + stretch.run.low >= best) continue;
+      for (const int sign : {1, -1}) best = std::min(best, first_of(stretch, limit, sign));
+    }
   }
   if (best < finite) return best;
   return infinite < count ? std::optional(infinite) : std::nullopt;

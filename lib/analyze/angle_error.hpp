@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "numeric/decide.hpp"
 #include "numeric/real.hpp"
@@ -42,10 +43,9 @@ class AngleError {
  private:
   struct Run;
   struct Stretch;
-  template <class F>
-  void each_run(std::int64_t last, F&& f) const;
-  template <class F>
-  void each_stretch(const Run& run, F&& f) const;
+  [[nodiscard]] std::vector<Stretch> stretches(std::int64_t last) const;
+  void cut(const Run& run, std::vector<Stretch>& out) const;
+  [[nodiscard]] double bound(const Stretch& stretch) const;
   [[nodiscard]] double cast(std::int64_t position) const;
   [[nodiscard]] double error_at(const Stretch& stretch, const Wide& residue, std::int64_t index) const;
   [[nodiscard]] std::int64_t first_infinite() const;
