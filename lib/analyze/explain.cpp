@@ -212,6 +212,8 @@ class Explainer {
       reach_ = std::llround(*factor_ * static_cast<double>(*trained));
     if (question_.context) context_ = question_.context;
     else if (question_.reading != nullptr) context_ = question_.reading->context;
+    // Up to the trained length the rule would not be needed: it is there for what it reaches.
+    if (context_ && reach_ && original_ && facts_.method != "dynamic" && *context_ <= *original_) context_ = std::max(*context_, *reach_);
   }
 
   [[nodiscard]] bool yarn() const { return facts_.method == "yarn"; }
@@ -508,10 +510,11 @@ class Explainer {
                        shown(*fast), shown(*slow));
   }
   Finding original_not_below() const {
-    if (facts_.method == "dynamic" || !original_ || !context_ || !factor_ || *factor_ <= 1 || *original_ < *context_) return std::nullopt;
-    return fmt::format("original_max_position_embeddings is {}, not below the {} positions in use: it is the length before rescaling", *original_, *context_);
+    const std::int64_t declared = question_.reading == nullptr ? 0 : question_.reading->context.value_or(0);
+    if (facts_.method == "dynamic" || !original_ || declared == 0 || !factor_ || *factor_ <= 1 || *original_ < declared) return std::nullopt;
+    return fmt::format("original_max_position_embeddings is {}, not below the {} positions declared: it is the length before rescaling", *original_, declared);
   }
-  // B17: factor and the ratio of lengths are two numbers.
+  // The factor and the ratio of lengths are two numbers.
   Finding factor_against_ratio() const {
     if (!reach_ || !original_ || !context_ || !(yarn() || facts_.method == "longrope") || *reach_ == *context_ || *original_ >= *context_) return std::nullopt;
     const double ratio = static_cast<double>(*context_) / static_cast<double>(*original_);

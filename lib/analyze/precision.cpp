@@ -9,6 +9,7 @@
 #include "analyze/section.hpp"
 #include "encodings/alibi.hpp"
 #include "encodings/model.hpp"
+#include "encodings/mrope.hpp"
 #include "encodings/rope_state.hpp"
 #include "encodings/sinusoidal.hpp"
 
@@ -75,6 +76,17 @@ Rates rates_of(Rope rope, std::int64_t count) {
   return out;
 }
 
+// Frequencies are those of a rope without a rule, whatever axis a pair follows.
+Rates rates_of(const Mrope& mrope, std::int64_t count) {
+  Rope rope;
+  rope.head_dim = mrope.head_dim;
+  rope.rotary_dim = mrope.rotary_dim;
+  rope.base = mrope.base;
+  rope.inv_freq = mrope.inv_freq;
+  rope.attention_factor = mrope.attention_factor;
+  return rates_of(std::move(rope), count);
+}
+
 Rates rates_of(const Sinusoidal& sinusoidal) {
   Rates out;
   for (std::int64_t i = 0; i < sinusoidal.frequencies(); ++i) {
@@ -99,6 +111,7 @@ Rates rates_of(Alibi alibi) {
 
 std::optional<Rates> rates_of(const Encoding& encoding, std::int64_t count) {
   if (const auto* rope = as<Rope>(encoding)) return rates_of(*rope, count);
+  if (const auto* mrope = as<Mrope>(encoding)) return rates_of(*mrope, count);
   if (const auto* sinusoidal = as<Sinusoidal>(encoding)) return rates_of(*sinusoidal);
   if (const auto* alibi = as<Alibi>(encoding)) return rates_of(*alibi);
   return std::nullopt;
@@ -277,21 +290,12 @@ class Writer {
   Section out_;
 };
 
-// Positions of the report where nobody says how many: those that the encoding itself makes a table for.
-std::int64_t own_positions(const Encoding& encoding) {
-  if (const auto* rope = as<Rope>(encoding)) return static_cast<std::int64_t>(rope->positions.shifted(rope->offset).length());
-  if (const auto* sinusoidal = as<Sinusoidal>(encoding))
-    return static_cast<std::int64_t>(sinusoidal->positions.shifted(sinusoidal->offset).length());
-  if (const auto* alibi = as<Alibi>(encoding)) return alibi->key_length;
-  return 0;
-}
-
 }  // namespace
 
 std::optional<Section> precision(const Question& question) {
   if (info(question.dtype).integer) return std::nullopt;
-  const std::int64_t asked = question.context ? *question.context : question.trained ? *question.trained : own_positions(question.encoding);
-  const std::int64_t count = std::min(asked, max_position);
+  const std::optional<std::int64_t> asked = question.context ? question.context : question.trained;
+  const std::int64_t count = std::min(asked.value_or(0), max_position);
   if (count < 1) return std::nullopt;
   return num::at_precision(256, [&]() -> std::optional<Section> {
     const std::optional<Rates> rates = rates_of(question.encoding, count);

@@ -200,8 +200,13 @@ TEST_CASE("B17: the factor, the original length and what they reach") {
   const Section ratio = explained(*made("rope", qwen3), 40960);
   CHECK(has_finding(ratio, "factor 4 times 32768 reaches 131072 positions, not 40960, whose ratio is 1.25 (amplitude 1.02231435513)"));
   // A wrong original: the raised length stands where the trained one belongs.
-  const Section same = explained(*made("rope", {{"head_dim", "64"}, {"method", "yarn"}, {"factor", "40"}, {"original_max_position_embeddings", "163840"}}), 163840);
-  CHECK(has_finding(same, "original_max_position_embeddings is 163840, not below the 163840 positions in use"));
+  Reading file;
+  file.context = 163840;
+  const auto raised = made("rope", {{"head_dim", "64"}, {"method", "yarn"}, {"factor", "40"}, {"original_max_position_embeddings", "163840"}});
+  CHECK(has_finding(explained(*raised, 163840, &file), "original_max_position_embeddings is 163840, not below the 163840 positions declared"));
+  CHECK_FALSE(has_finding(explained(*raised, 163840), "not below"));
+  // A table up to the trained length: what is declared is what the rule reaches.
+  CHECK(count(word(explained(*made("rope", qwen3), 2048), "declared", "value")) == 131072);
   // vLLM's doubling.
   const Section linear = explained(*made("rope", {{"method", "linear"}, {"factor", "4"}}), 16384);
   CHECK(has_finding(linear, "vLLM serves 65536 positions"));

@@ -5,6 +5,8 @@
 
 #include "analyze/angle_error.hpp"
 #include "analyze/sections.hpp"
+#include "encodings/mrope.hpp"
+#include "posenc/text.hpp"
 
 using namespace posenc;
 using namespace analyze_test;
@@ -179,9 +181,13 @@ TEST_CASE("precision: sets, lengths and encodings") {
   CHECK(number(grid(below, "worst").rows[0][1]) == 1);
   CHECK(std::get<std::string>(figure(above, "frequency_set")) == "long");
   CHECK(number(grid(above, "worst").rows[0][1]) == 0.5);
-  // Nobody says how long: the encoding's own positions.
+  // No context: the trained length; neither, and there is nothing to say.
   const auto own = made("rope", {{"positions", "300"}, {"offset", "10"}});
-  CHECK(count(figure(*analyze_sections::precision({*own, nullptr, {}, {}, DType::f32, false}), "positions")) == 310);
+  CHECK(count(figure(*analyze_sections::precision({*own, nullptr, 310, {}, DType::f32, false}), "positions")) == 310);
+  CHECK_FALSE(analyze_sections::precision({*own, nullptr, {}, {}, DType::f32, false}).has_value());
+  // Several axes, the same frequencies.
+  const Section axes = precision_of(*made("mrope", {{"head_dim", "128"}}), 4096), axis = precision_of(*made("rope", {{"head_dim", "128"}, {"base", print(Mrope{}.base)}}), 4096);
+  CHECK(grid(axes, "worst").rows == grid(axis, "worst").rows);
   // Pairs that stand still are never off.
   const auto still = made("rope", {{"head_dim", "4"}, {"inv_freq", "1,0"}});
   const Section quiet = precision_of(*still, 1000);
