@@ -94,6 +94,7 @@ std::int64_t Sinusoidal::channel_of(std::int64_t pair, bool sine) const {
 }
 
 Real Sinusoidal::inv_freq(std::int64_t pair) const { return frequency<Real>(*this, pair); }
+num::Float32 Sinusoidal::inv_freq_float32(std::int64_t pair) const { return frequency<num::Float32>(*this, pair); }
 
 void Sinusoidal::check() const {
   if (max_timescale && base != Sinusoidal{}.base && base * min_timescale != *max_timescale)

@@ -18,7 +18,7 @@
 #include <memory>
 #include <optional>
 
-#include "../numeric/real.hpp"
+#include "../numeric/scalar.hpp"
 #include "posenc/encoding.hpp"
 #include "posenc/positions.hpp"
 
@@ -135,6 +135,8 @@ struct Sinusoidal {
   [[nodiscard]] std::int64_t channel_of(std::int64_t pair, bool sine) const;
   /// f_i, radians per position, at the precision in force.
   [[nodiscard]] num::Real inv_freq(std::int64_t pair) const;
+  /// The same as model code computes it in binary32.
+  [[nodiscard]] num::Float32 inv_freq_float32(std::int64_t pair) const;
 
   class Table;
   [[nodiscard]] Table table() const;
