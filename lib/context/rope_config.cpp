@@ -269,7 +269,9 @@ class RopeReader {
       model_.fail(fmt::format("no rope base found under {}, and model_type {} has no known default; add rope_theta", looked,
                               in_quotes(model_.owner())));
     }
-    if (const auto beside = flat_base(flat.explicit_only()); beside && beside->value != inner->value) {
+    const auto beside = flat_base(flat.explicit_only());
+    if (beside && beside->value == inner->value) model_.agree(inner->origin, beside->origin);
+    if (beside && beside->value != inner->value) {
       // Beside blocks per layer type one flat base may repeat that of another block.
       const bool repeats = std::any_of(blocks_.per_layer.begin(), blocks_.per_layer.end(), [&](const auto& b) {
         if (b.second.object == nullptr) return false;

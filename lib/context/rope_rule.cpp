@@ -116,6 +116,7 @@ class RuleReader {
       if (const auto first = model_.count({"initial_context_length"}, positions); first && inner && first->value != inner->value)
         block_.fail(
             fmt::format("{} is {} but {} is {}; remove the wrong one", inner->origin, inner->value, first->origin, first->value));
+    if (inner && outer && !outer->origin.starts_with("class default")) block_.agree(inner->origin, outer->origin);
     return inner ? inner : outer;
   }
 
