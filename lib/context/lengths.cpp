@@ -35,7 +35,7 @@ DeclaredLengths read_lengths(const Lookup& model, const std::vector<Reading>& re
   std::vector<std::int64_t> values;
   lengths.keys.reserve(capping_keys.size());
   for (std::string_view key : capping_keys) {
-    const auto found = model.explicit_only().find({key});
+    const auto found = model.find({key});
     if (!found || !found->value->is_number_integer()) continue;
     const auto value = found->value->is_number_unsigned() && found->value->get<std::uint64_t>() > static_cast<std::uint64_t>(positions.max)
                            ? std::int64_t{0}

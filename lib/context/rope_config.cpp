@@ -60,7 +60,7 @@ class RopeReader {
   // A block for every kind of layer that rotates, and no block for none.
   std::vector<LayerGroup> match_blocks(std::vector<LayerGroup> groups) const {
     const auto has_block = [&](std::string_view type) {
-      return std::any_of(blocks_.per_layer.begin(), blocks_.per_layer.end(), [&](const auto& b) { return b.first == type; });
+      return std::any_of(blocks_.per_layer.begin(), blocks_.per_layer.end(), [&](const auto& b) { return same_layer_type(b.first, type); });
     };
     const bool from_file = model_.has({"layer_types"});
     if (!from_file && std::none_of(groups.begin(), groups.end(), [&](const LayerGroup& g) { return has_block(g.type); })) {
@@ -74,7 +74,7 @@ class RopeReader {
         model_.fail(fmt::format("{} has no block for the layer type {}; add it, or null when these layers do not rotate",
                                 name_of(blocks_.per_layer.front().second), in_quotes(group.type)));
     for (const auto& [type, place] : blocks_.per_layer)
-      if (std::none_of(groups.begin(), groups.end(), [&, &t = type](const LayerGroup& g) { return g.type == t; }))
+      if (std::none_of(groups.begin(), groups.end(), [&, &t = type](const LayerGroup& g) { return same_layer_type(g.type, t); }))
         model_.warn(fmt::format("{} is for layers that the model does not have", place.name()));
     return groups;
   }
@@ -89,7 +89,7 @@ class RopeReader {
   bool rotates(std::string_view type) const {
     if (never_rotates(type) || type == "no_rope" || (known_ != nullptr && !type.empty() && type == known_->still)) return false;
     for (const auto& [name, place] : blocks_.per_layer)
-      if (name == type && place.object == nullptr) return false;
+      if (same_layer_type(name, type) && place.object == nullptr) return false;
     return true;
   }
 
@@ -115,7 +115,7 @@ class RopeReader {
     std::vector<Place> places;
     if (blocks_.nested()) {
       for (const auto& [name, place] : blocks_.per_layer)
-        if (name == type && place.object != nullptr) places.push_back(place);
+        if (same_layer_type(name, type) && place.object != nullptr) places.push_back(place);
     } else if (known_ == nullptr || known_->scaled_only.empty() || type.empty() || known_->scaled_only == type) {
       places = blocks_.flat;
     }

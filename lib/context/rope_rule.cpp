@@ -75,6 +75,7 @@ class RuleReader {
       if (rule == "longrope") longrope();
     }
     if (!reading_.context) put_context(reading_, model_);
+    reach_fact();
     temperature();
     if (!block_.places().empty()) warn_of_unread(block_, rule);
   }
@@ -218,6 +219,20 @@ class RuleReader {
       block_.warn(fmt::format("{} is {}, more than the {} that factor {} times {} {} reaches", length->origin, length->value,
                               reached, plain(f), trained.origin, trained.value));
     }
+  }
+
+  // Factor times the trained length, for people to compare with what the file declares.
+  void reach_fact() {
+    const auto value = [&](std::string_view field) -> const Setting* {
+      const auto it = std::find_if(reading_.settings.begin(), reading_.settings.end(), [&](const Setting& s) { return s.field == field; });
+      return it == reading_.settings.end() ? nullptr : &*it;
+    };
+    const Setting *f = value("factor"), *trained = value("original_max_position_embeddings");
+    if (f == nullptr || trained == nullptr) return;
+    const double product = parse_real(f->value, f->field) * parse_real(trained->value, trained->field);
+    if (!(product <= positions.max)) return;
+    put_fact(reading_, "reach", static_cast<std::int64_t>(std::llround(product)), fmt::format("{} * {}", f->origin, trained->origin));
+    if (const auto length = declared()) put_fact(reading_, "declared", length->value, length->origin);
   }
 
   void llama3() {
