@@ -16,20 +16,10 @@ namespace posenc {
 namespace config {
 namespace {
 
-constexpr std::string_view scaling = "rope_scaling", parameters = "rope_parameters", theta = "rope_theta", share = "partial_rotary_factor";
-
-bool in_defaults(const OpenedConfig& c, std::string_view key) {
-  return c.known != nullptr && Json::parse(c.known->defaults).contains(std::string(key));
-}
-// The keys of the old dialect that this class reads.
-std::string_view old_base(const OpenedConfig& c) { return in_defaults(c, "rotary_emb_base") ? "rotary_emb_base" : theta; }
-std::string_view old_share(const OpenedConfig& c) { return in_defaults(c, "rotary_pct") ? "rotary_pct" : share; }
-
-// Bases of two kinds of layers under keys of their own: Gemma-3, ModernBERT.
-bool two_bases(const OpenedConfig& c) { return c.known != nullptr && c.known->pattern.chosen_base != c.known->pattern.others_base; }
-
 bool is_object(std::string_view value) { return value.starts_with('{'); }
 bool is_null(std::string_view value) { return value == "null"; }
+
+}  // namespace
 
 std::string unit_of(std::string_view text) {
   const std::size_t brace = text.find('{'), line = text.find('\n', brace);
@@ -37,6 +27,8 @@ std::string unit_of(std::string_view text) {
   const std::size_t end = text.find_first_not_of(" \t", line + 1);
   return std::string(text.substr(line + 1, end - line - 1));
 }
+
+namespace {
 
 // The innermost part that says anything about rotation; where the new block goes.
 std::string home_of(const OpenedConfig& c, std::initializer_list<std::string_view> keys) {
@@ -277,6 +269,13 @@ std::string gist(const Reading& reading) {
 }
 
 }  // namespace
+
+bool in_defaults(const OpenedConfig& c, std::string_view key) {
+  return c.known != nullptr && Json::parse(c.known->defaults).contains(std::string(key));
+}
+std::string_view old_base(const OpenedConfig& c) { return in_defaults(c, "rotary_emb_base") ? "rotary_emb_base" : theta; }
+std::string_view old_share(const OpenedConfig& c) { return in_defaults(c, "rotary_pct") ? "rotary_pct" : share; }
+bool two_bases(const OpenedConfig& c) { return c.known != nullptr && c.known->pattern.chosen_base != c.known->pattern.others_base; }
 
 std::string json_number(double value) {
   std::string text = print(value);

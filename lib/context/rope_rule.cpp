@@ -326,6 +326,14 @@ class RuleReader {
 
 }  // namespace
 
+bool is_rule_key(std::string_view key) {
+  for (std::string_view rule : {"linear", "dynamic", "yarn", "llama3", "longrope"}) {
+    const Names names = names_of(rule);
+    if (std::find(names.begin(), names.end(), key) != names.end()) return true;
+  }
+  return false;
+}
+
 void read_rope_rule(Reading& reading, const Lookup& block, const Lookup& model, const ModelClass* known,
                     Given<std::int64_t> rotary_dim) {
   RuleReader(reading, block, model, known, std::move(rotary_dim)).read();
