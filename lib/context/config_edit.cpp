@@ -265,7 +265,7 @@ class Rescaler {
         edit(layer);
         block.set(inner, layer.text());
       }
-      o.set(key, block.text());
+      o.set(key, block.text(), theta);
     });
   }
 

@@ -178,9 +178,9 @@ OldBlock taken_apart(std::string_view block_text, const OpenedConfig& c) {
 
 void write_old(ObjectText& o, const OldBlock& old, std::string_view base_key, std::string_view share_key) {
   o.replace(parameters, scaling, old.scaling);
-  if (old.base) o.set(base_key, *old.base);
-  if (old.share) o.set(share_key, *old.share);
-  if (old.original) o.set("original_max_position_embeddings", *old.original);
+  if (old.original) o.set("original_max_position_embeddings", *old.original, scaling);
+  if (old.share) o.set(share_key, *old.share, scaling);
+  if (old.base) o.set(base_key, *old.base, scaling);
 }
 
 std::string to_v4(std::string_view text, std::string_view name, const OpenedConfig& c) {
@@ -225,8 +225,8 @@ std::string to_v4(std::string_view text, std::string_view name, const OpenedConf
     if (c.known->scaled_only.empty() && global.scaling != "null") cannot(name, where(*first) + " has a rule, which this model's class did not read");
     if (first != nullptr && second != nullptr && global.share != local.share) cannot(name, fmt::format("{} and {} rotate different shares", where(*first), where(*second)));
     write_old(o, global, c.known->pattern.chosen_base, old_share(c));
+    if (local.base) o.set(c.known->pattern.others_base, *local.base, c.known->pattern.chosen_base);
     if (c.known->scaled_only.empty()) o.remove(scaling);
-    if (local.base) o.set(c.known->pattern.others_base, *local.base);
   });
   return without(std::move(out), c, home, {parameters});
 }
@@ -243,6 +243,7 @@ std::string tower_in(std::string text, OpenedConfig& c, ConfigDialect dialect) {
         const ObjectText block(*block_text);
         const auto base = block.get(theta);
         if (base) o.replace(parameters, theta, std::string(*base));
+        else o.remove(parameters);
         return;
       }
       if (!block_text) {

@@ -112,7 +112,7 @@ std::vector<std::string> ObjectText::keys() const {
   return out;
 }
 
-void ObjectText::set(std::string_view key, std::string value) {
+void ObjectText::set(std::string_view key, std::string value, std::string_view neighbour) {
   if (Member* m = find(key)) {
     m->new_value = std::move(value);
     return;
@@ -121,7 +121,8 @@ void ObjectText::set(std::string_view key, std::string value) {
   m.key = key;
   m.new_key = quoted(key);
   m.new_value = std::move(value);
-  members_.push_back(std::move(m));
+  const auto it = std::find_if(members_.begin(), members_.end(), [&](const Member& other) { return other.key == neighbour; });
+  members_.insert(it == members_.end() ? it : it + 1, std::move(m));
 }
 
 void ObjectText::replace(std::string_view key, std::string_view new_key, std::string value) {

@@ -27,8 +27,8 @@ class ObjectText {
   /// White space before the first member: "\n  ", or "" on one line.
   [[nodiscard]] std::string_view lead() const { return style_lead_; }
 
-  /// Replaces the value, or adds a member at the end.
-  void set(std::string_view key, std::string value);
+  /// Replaces the value, or adds a member behind `neighbour`, at the end where there is none.
+  void set(std::string_view key, std::string value, std::string_view neighbour = {});
   /// Gives a member, where it stands, another key and value; one that has that key already goes.
   void replace(std::string_view key, std::string_view new_key, std::string value);
   void remove(std::string_view key);

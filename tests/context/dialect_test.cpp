@@ -109,8 +109,8 @@ TEST_CASE("bytes beside the rotary keys stay: order, spelling, NaN, integers of 
   CHECK(in_dialect(v4, "config.json", ConfigDialect::v5) == v5);
   const std::string again =
       "{\n    \"b\": 1e-05,\n    \"model_type\" :\"llama\",\n    \"hidden_size\": 4096, \"num_attention_heads\": 32,\n    \"rope_scaling\": {\n"
-      "        \"rope_type\": \"linear\",\n        \"factor\": 4.0\n    },\n    \"x\": [ NaN, -Infinity ],\n"
-      "    \"model_max_limit\": 1000000000000000019884624838656,\n    \"max_position_embeddings\": 16384,\n    \"s\": \"a\\u0022}{,\",\n    \"rope_theta\": 1.0E5\n}\n";
+      "        \"rope_type\": \"linear\",\n        \"factor\": 4.0\n    },\n    \"rope_theta\": 1.0E5,\n    \"x\": [ NaN, -Infinity ],\n"
+      "    \"model_max_limit\": 1000000000000000019884624838656,\n    \"max_position_embeddings\": 16384,\n    \"s\": \"a\\u0022}{,\"\n}\n";
   CHECK(in_dialect(v5, "config.json", ConfigDialect::v4) == again);
   // On one line, behind a byte-order mark, keys spelt with escapes, a block that is empty.
   CHECK(in_dialect("\xEF\xBB\xBF{\"model_type\":\"llama\",\"rope_\\u0074heta\":5e5,\"rope_scaling\":{}}", "config.json", ConfigDialect::v5) ==
