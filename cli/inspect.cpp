@@ -1,10 +1,13 @@
 // posenc inspect: what a file, a spec or a model's config says.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "posenc/architectures.hpp"
 #include "posenc/config.hpp"
+#include "posenc/config_edit.hpp"
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
 #include "posenc/text.hpp"
@@ -17,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string file;
+  std::string file, dialect;
 };
 
 Json array_file(const std::string& path, bool json) {
@@ -50,31 +53,99 @@ Json array_file(const std::string& path, bool json) {
   return out;
 }
 
-Json config_file(const std::string& path, bool json) {
-  const ConfigReading config = read_config(read_text(path), path);
-  Json readings = Json::array();
-  for (const Reading& r : config.readings) {
-    Json settings = Json::object();
-    for (const Setting& s : r.settings) settings[s.field] = {{"value", s.value}, {"from", s.origin}};
-    Json entry{{"layer_type", r.layer_type}, {"encoding", r.encoding}, {"settings", std::move(settings)}};
-    entry["context"] = r.context ? Json(*r.context) : Json();
-    entry["softmax_multiplier"] = r.softmax_multiplier;
-    entry["notes"] = r.notes;
-    readings.push_back(std::move(entry));
+// {"value", "from", "also"?} under each name.
+Json values_json(const std::vector<Setting>& settings) {
+  Json out = Json::object();
+  for (const Setting& s : settings) {
+    out[s.field] = {{"value", s.value}, {"from", s.origin}};
+    if (!s.also.empty()) out[s.field]["also"] = s.also;
   }
+  return out;
+}
+
+Json reading_json(const Reading& r) {
+  Json entry{{"layer_type", r.layer_type}, {"encoding", r.encoding}, {"settings", values_json(r.settings)}};
+  entry["context"] = r.context ? Json(*r.context) : Json();
+  entry["softmax_multiplier"] = r.softmax_multiplier;
+  entry["notes"] = r.notes;
+  entry["context_from"] = r.context_origin;
+  entry["softmax_multiplier_from"] = r.softmax_origin;
+  entry["attention_factor"] = r.attention_factor ? Json(*r.attention_factor) : Json();
+  entry["layers"] = r.layers;
+  entry["facts"] = values_json(r.facts);
+  entry["open"] = r.open;
+  return entry;
+}
+
+Json lengths_json(const DeclaredLengths& lengths) {
+  Json out{{"keys", values_json(lengths.keys)}, {"served", lengths.served ? Json(*lengths.served) : Json()}, {"served_from", lengths.served_origin}};
+  out["findings"] = lengths.findings;
+  return out;
+}
+
+Json architecture_json(const ConfigArchitecture& part) {
+  const auto number = [](const std::optional<std::int64_t>& n) { return n ? Json(*n) : Json(); };
+  Json tensors = Json::array();
+  for (const TensorRows& t : part.tensors)
+    tensors.push_back({{"name", t.tensor.name}, {"kind", name_of(t.tensor.kind)}, {"axis", t.tensor.axis}, {"square", t.tensor.square}, {"rows", number(t.rows)}, {"rows_rule", t.tensor.rows},
+                       {"offset", number(t.offset)}, {"offset_rule", t.tensor.offset}, {"suffix", number(t.suffix)}, {"usable", number(t.usable())}});
+  return {{"part", part.part}, {"model_type", part.model_type}, {"architecture", part.architecture->name}, {"tensors", std::move(tensors)},
+          {"keys", part.architecture->keys}, {"buffers", part.architecture->buffers}, {"note", part.architecture->note}};
+}
+
+void print_value(std::string_view field, std::string_view text, std::string_view origin, const std::vector<std::string>& also = {}) {
+  const std::string value = text.size() > 40 ? std::string(text.substr(0, 37)) + "..." : std::string(text);
+  fmt::print("  {:<34} {:<20} {}{}\n", field, value, origin, also.empty() ? "" : fmt::format("; also {}", fmt::join(also, ", ")));
+}
+
+void print_reading(const Reading& r) {
+  fmt::print("{}{}\n", r.layer_type.empty() ? "" : r.layer_type + ": ", r.encoding);
+  for (const Setting& s : r.settings) print_value(s.field, s.value, s.origin, s.also);
+  for (const std::string& field : r.open) print_value(field, "?", "no config tells it");
+  for (const Setting& s : r.facts) print_value(s.field, s.value, s.origin, s.also);
+  if (r.context) print_value("context", print(*r.context), r.context_origin);
+  const bool stated = std::any_of(r.settings.begin(), r.settings.end(), [](const Setting& s) { return s.field == "attention_factor"; });
+  if (r.attention_factor && !stated) print_value("attention_factor", print(*r.attention_factor), "by the method: amplitude of cos and sin");
+  if (r.encoding == "rope") print_value("softmax_multiplier", print(r.softmax_multiplier), r.softmax_multiplier == 1 ? "the attention scale is not changed" : r.softmax_origin);
+  for (const std::string& note : r.notes) fmt::print("  {}\n", note);
+}
+
+void print_architecture(const ConfigArchitecture& part) {
+  fmt::print("to lengthen {}{}{}\n", part.part, part.part.empty() ? "" : ", ", part.model_type);
+  for (const TensorRows& t : part.tensors) {
+    std::string rows = t.rows ? fmt::format("{} rows", *t.rows) : "rows by the tensor";
+    if (t.rows && t.tensor.rows.find_first_of("+-*/ ") != std::string_view::npos) rows += fmt::format(" = {}", t.tensor.rows);
+    if (t.offset.value_or(0) > 0) rows += fmt::format(", {} in front", *t.offset) + (t.tensor.offset.find_first_of("+-*/ ") != std::string_view::npos ? fmt::format(" = {}", t.tensor.offset) : "");
+    if (t.suffix.value_or(0) > 0) rows += fmt::format(", {} behind", *t.suffix);
+    if (t.usable() && *t.usable() != *t.rows) rows += fmt::format(", {} for positions", *t.usable());
+    fmt::print("  tensor {} ({}): {}\n", t.tensor.name, name_of(t.tensor.kind), rows);
+  }
+  if (part.tensors.empty()) fmt::print("  no tensor changes\n");
+  if (!part.architecture->keys.empty()) fmt::print("  keys {}\n", fmt::join(part.architecture->keys, ", "));
+  if (!part.architecture->buffers.empty()) fmt::print("  buffers {}\n", fmt::join(part.architecture->buffers, ", "));
+  if (!part.architecture->note.empty()) fmt::print("  {}\n", part.architecture->note);
+}
+
+Json config_file(const std::string& path, bool json) {
+  const std::string text = read_text(path);
+  const ConfigReading config = read_config(text, path);
+  const std::vector<ConfigArchitecture> parts = architectures_in(text, path);
+  Json readings = Json::array(), architectures = Json::array();
+  for (const Reading& r : config.readings) readings.push_back(reading_json(r));
+  for (const ConfigArchitecture& part : parts) architectures.push_back(architecture_json(part));
   Json out{{"file", path}, {"kind", "config"}, {"model_type", config.model_type}, {"dialect", config.dialect}, {"readings", std::move(readings)}, {"warnings", config.warnings}};
+  out["lengths"] = lengths_json(config.lengths);
+  out["architectures"] = std::move(architectures);
   if (json) return out;
   fmt::print("{}: config of {} ({} spelling)\n", path, config.model_type.empty() ? "an unnamed model type" : config.model_type, config.dialect);
-  for (const Reading& r : config.readings) {
-    fmt::print("{}{}\n", r.layer_type.empty() ? "" : r.layer_type + ": ", r.encoding);
-    for (const Setting& s : r.settings) {
-      const std::string value = s.value.size() > 40 ? s.value.substr(0, 37) + "..." : s.value;
-      fmt::print("  {:<34} {:<20} {}\n", s.field, value, s.origin);
-    }
-    if (r.context) fmt::print("  {:<34} {:<20} {}\n", "context", *r.context, r.context_origin);
-    if (r.softmax_multiplier != 1) fmt::print("  {:<34} {:<20} {}\n", "softmax_multiplier", print(r.softmax_multiplier), r.softmax_origin);
-    for (const std::string& note : r.notes) fmt::print("  {}\n", note);
+  for (const Reading& r : config.readings) print_reading(r);
+  if (!config.lengths.keys.empty()) {
+    fmt::print("declared lengths\n");
+    for (const Setting& s : config.lengths.keys) print_value(s.field, s.value, s.origin, s.also);
+    if (config.lengths.served) print_value("vLLM serves", print(*config.lengths.served), config.lengths.served_origin);
+    for (const std::string& finding : config.lengths.findings) fmt::print("  {}\n", finding);
   }
+  for (const ConfigArchitecture& part : parts) print_architecture(part);
   for (const std::string& w : config.warnings) fmt::print("warning: {}\n", w);
   return out;
 }
@@ -91,9 +162,20 @@ Json spec_file(const std::string& path, bool json) {
   return {{"file", path}, {"kind", "spec"}, {"tensors", std::move(tensors)}, {"spec", Json::parse(spec.json())}};
 }
 
+// The whole config again, in the dialect asked for.
+int print_dialect(const std::string& path, ConfigDialect dialect, const Common& common) {
+  if (common.json) fail_usage("--config-dialect prints the config itself; leave --json out");
+  if (!starts_like_json(path)) fail_usage(fmt::format("--config-dialect wants a config.json; {} is no JSON text", path));
+  if (is_spec(path)) fail_usage(fmt::format("--config-dialect wants a model's config.json; {} is a spec", path));
+  const std::string text = in_dialect(read_text(path), path, dialect);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
 int run(const Options& o, const Common& common) {
   if (o.file.empty()) fail_usage("inspect wants a file or a model's folder (see posenc inspect --help)");
   const std::string path = config_path(o.file);
+  if (!o.dialect.empty()) return print_dialect(path, parse_config_dialect(o.dialect), common);
   Json out;
   if (!starts_like_json(path))
     out = array_file(path, common.json);
@@ -109,6 +191,7 @@ Command add_inspect(CLI::App& app, Common& common) {
   CLI::App* sub = app.add_subcommand("inspect", "show what a file, a spec or a model's config.json says, and from where");
   auto o = std::make_shared<Options>();
   add_text(*sub, "file", o->file, "FILE", "an array file, a spec, a config.json or its folder");
+  add_text(*sub, "--config-dialect", o->dialect, "4|5", "print the config again, its rotary keys as transformers 4 or 5 spells them");
   add_common(*sub, common);
   return {sub, [o, &common] { return run(*o, common); }};
 }

@@ -19,6 +19,7 @@
 namespace posenc::cli {
 namespace {
 
+constexpr std::string_view learned = "learned";
 constexpr std::size_t max_text = std::size_t{64} << 20;  // configs and specs; longer ones are something else
 
 void describe(const Reading& reading, const std::string& path, std::vector<std::string>& remarks) {
@@ -36,32 +37,48 @@ bool has(const std::vector<FieldView>& fields, std::string_view name) {
   return std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == name; });
 }
 
+// Why a reading gives no table here; nothing when it does. `others` says that another reading gives one.
+std::optional<std::string> reason_to_leave(const Reading& reading, const std::string& wanted, const std::vector<std::pair<std::string, std::string>>& given, bool others) {
+  if (reading.encoding == "none") return "no positions";
+  if (!wanted.empty() && wanted != reading.encoding) return "not " + wanted;
+  if (wanted.empty() && reading.encoding == learned) return fmt::format("its values are in the checkpoint, not in the config; 'posenc generate {} --config' makes initial values", learned);
+  if (wanted.empty() && others && reading.layer_type == "vision") return fmt::format("the image tower's; 'posenc generate {} --config' makes it", reading.encoding);
+  std::string missing;
+  for (const std::string& field : reading.open)
+    if (std::none_of(given.begin(), given.end(), [&](const auto& s) { return s.first == field; })) missing += (missing.empty() ? "" : " and ") + flag_of(field);
+  if (!missing.empty()) return fmt::format("no config tells {}; give {}", missing, reading.open.size() > 1 ? "them" : "it");
+  return std::nullopt;
+}
+
 // The tables that a config describes and posenc generates.
 Spec spec_of_config(const SpecOptions& options, std::vector<std::string>& remarks) {
   const std::string path = config_path(options.config);
   const ConfigReading config = read_config(read_text(path), path);
   for (const std::string& warning : config.warnings) remarks.push_back(fmt::format("{}: warning: {}", path, warning));
   Spec spec;
+  const std::string wanted = options.given.encoding.empty() && !options.preset.empty() ? std::string(parse_preset(options.preset).encoding) : options.given.encoding;
   std::vector<std::string> others;
   for (const Reading& reading : config.readings) {
-    const bool known = is_generated(reading);
-    const bool wanted = options.given.encoding.empty() || options.given.encoding == reading.encoding;
-    if (!known || !wanted) {
-      others.push_back(fmt::format("{}{}", reading.layer_type.empty() ? "" : reading.layer_type + ": ", reading.encoding));
+    const bool text = std::any_of(config.readings.begin(), config.readings.end(), [&](const Reading& r) {
+      return r.layer_type != "vision" && !reason_to_leave(r, wanted, options.given.settings, false);
+    });
+    if (const auto reason = reason_to_leave(reading, wanted, options.given.settings, text)) {
+      const std::string who = reading.layer_type.empty() ? "" : reading.layer_type + ": ";
+      others.push_back(reading.encoding == "none" ? who + "no positions" : fmt::format("{}{} ({})", who, reading.encoding, *reason));
       continue;
     }
     describe(reading, path, remarks);
     auto encoding = make_encoding(reading.encoding);
     std::vector<std::pair<std::string, std::string>> settings;
     for (const Setting& s : reading.settings) settings.emplace_back(s.field, s.value);
-    const bool takes_positions = has(encoding->fields(), "positions");
+    const std::string length_field = has(encoding->fields(), "positions") ? "positions" : "key_length";
     const auto said = [&](std::string_view field) {
       return std::any_of(settings.begin(), settings.end(), [&](const auto& s) { return s.first == field; }) ||
              std::any_of(options.given.settings.begin(), options.given.settings.end(), [&](const auto& s) { return s.first == field; });
     };
-    if (takes_positions && reading.context && !said("positions")) {
-      settings.emplace_back("positions", print(*reading.context));
-      remarks.push_back(fmt::format("{}: positions {} ({})", path, *reading.context, reading.context_origin));
+    if (has(encoding->fields(), length_field) && reading.context && !said(length_field)) {
+      settings.emplace_back(length_field, print(*reading.context));
+      remarks.push_back(fmt::format("{}: {} {} ({})", path, length_field, *reading.context, reading.context_origin));
     }
     if (reading.softmax_multiplier != 1 && !said("softmax_multiplier"))
       settings.emplace_back("softmax_multiplier", print(reading.softmax_multiplier));
@@ -69,8 +86,9 @@ Spec spec_of_config(const SpecOptions& options, std::vector<std::string>& remark
     spec.tables.push_back({reading.layer_type, std::move(encoding)});
   }
   if (spec.tables.empty())
-    fail_usage(fmt::format("{} describes {}, which {}", path, others.empty() ? "no position encoding" : one_of(others),
-                           options.given.encoding.empty() ? "posenc does not generate from a config" : "is not " + options.given.encoding));
+    fail_usage(fmt::format("{} gives no table: {}", path, others.empty() ? "it describes no position encoding" : fmt::format("{}", fmt::join(others, ", "))));
+  for (const Table& table : spec.tables)
+    if (table.encoding->name() == learned) remarks.push_back(fmt::format("{}: the table holds initial values; the model's own are in its checkpoint", path));
   for (const std::string& other : others) remarks.push_back(fmt::format("{}: left out: {}", path, other));
   if (spec.tables.size() == 1) spec.tables[0].name.clear();
   return spec;

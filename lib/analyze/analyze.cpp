@@ -118,7 +118,7 @@ Analysis analyze(const ConfigReading& config, const AnalysisOptions& options) {
   for (const std::string& warning : config.warnings) out.remarks.push_back("warning: " + warning);
   for (const Reading& reading : config.readings) {
     for (const std::string& note : reading.notes) out.remarks.push_back(who(reading.layer_type) + note);
-    if (!is_generated(reading)) {
+    if (reading.encoding == "none" || !reading.open.empty()) {  // no positions, or sizes that no config tells
       out.subjects.push_back({reading.layer_type, reading.encoding, {}});
       continue;
     }

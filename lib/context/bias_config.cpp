@@ -1,6 +1,7 @@
 // Biases on attention scores: ALiBi, T5's buckets, DeBERTa, BEiT and Swin windows.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "context/readers.hpp"
@@ -31,14 +32,14 @@ std::vector<Reading> t5(const Lookup& model, const ModelClass& known) {
   for (const bool encoder : {true, false}) {
     Reading reading;
     reading.layer_type = encoder ? "encoder" : "decoder";
-    reading.encoding = "t5_bias";
+    reading.encoding = "t5";
     put(reading, "bidirectional", encoder, "class of " + std::string(known.model_type));
     put(reading, "num_buckets", buckets.value, buckets.origin);
     put(reading, "max_distance", farthest.value, farthest.origin);
-    put(reading, "heads", heads.value, heads.origin);
-    put(reading, "table_rows", buckets.value, buckets.origin);
-    put(reading, "shared_by_layers", known.model_type != "umt5", "class of " + std::string(known.model_type));
-    put(reading, "score_scale", 1.0, "class of " + std::string(known.model_type));
+    put_fact(reading, "heads", heads.value, heads.origin);
+    put_fact(reading, "table_rows", buckets.value, buckets.origin);
+    put_fact(reading, "shared_by_layers", known.model_type != "umt5", "class of " + std::string(known.model_type));
+    put_fact(reading, "score_scale", 1.0, "class of " + std::string(known.model_type));
     put_context(reading, model);
     reading.notes.push_back("the context is a training length, not a limit");
     readings.push_back(std::move(reading));
@@ -81,7 +82,7 @@ Given<std::vector<std::string>> attention_types(const Lookup& model) {
 std::vector<Reading> deberta(const Lookup& model) {
   constexpr Limits or_minus_one{-1, positions.max};
   Reading reading;
-  reading.encoding = "deberta_disentangled";
+  reading.encoding = "deberta";
   const auto relative = model.flag({"relative_attention"});
   if (!relative || !relative->value)
     model.fail("relative_attention is not true, so the model has no relative positions to read; check model_type");
@@ -96,27 +97,36 @@ std::vector<Reading> deberta(const Lookup& model) {
   const auto types = attention_types(model);
   if (buckets.value > 0) put(reading, "position_buckets", buckets.value, buckets.origin);
   put(reading, "max_relative_positions", farthest.value, farthest.origin);
-  put(reading, "att_span", span.value, span.origin);
-  put(reading, "table_rows", 2 * span.value, "2 * " + span.origin);
-  put(reading, "width", width.value, width.origin);
+  // Both parts of a model that has both; one index is one table, and c2p is the one to start with.
+  const auto has = [&](std::string_view type) { return std::find(types.value.begin(), types.value.end(), type) != types.value.end(); };
+  put(reading, "part", has("c2p") ? "c2p" : has("p2c") ? "p2c" : "relative", types.origin);
+  if (has("c2p") && has("p2c")) reading.notes.push_back("position to content has an index of its own: --part p2c");
+  put_fact(reading, "att_span", span.value, span.origin);
+  put_fact(reading, "table_rows", 2 * span.value, "2 * " + span.origin);
+  put_fact(reading, "width", width.value, width.origin);
   std::string list;
   for (const std::string& type : types.value) list += (list.empty() ? "" : ",") + type;
-  put(reading, "pos_att_type", std::string_view(list), types.origin);
+  put_fact(reading, "pos_att_type", std::string_view(list), types.origin);
   const auto shared = model.flag({"share_att_key"});
-  put(reading, "share_att_key", shared && shared->value, shared ? shared->origin : "share_att_key is null");
+  put_fact(reading, "share_att_key", shared && shared->value, shared ? shared->origin : "share_att_key is null");
   const auto norm = model.word({"norm_rel_ebd"});
-  put(reading, "norm_rel_ebd", std::string_view(norm ? norm->value.substr(0, 64) : "none"),
+  put_fact(reading, "norm_rel_ebd", std::string_view(norm ? norm->value.substr(0, 64) : "none"),
       norm ? norm->origin : "no norm_rel_ebd");
-  put(reading, "heads", heads.value, heads.origin);
-  put(reading, "head_dim", per_head.value, per_head.origin);
+  put_fact(reading, "heads", heads.value, heads.origin);
+  put_fact(reading, "head_dim", per_head.value, per_head.origin);
   // He et al. 2021 eq. 4: scores of 1 + c2p + p2c terms are divided by the root of their number times the width.
-  put(reading, "score_divisor", std::sqrt(static_cast<double>(per_head.value) * static_cast<double>(1 + types.value.size())),
+  put_fact(reading, "score_divisor", std::sqrt(static_cast<double>(per_head.value) * static_cast<double>(1 + types.value.size())),
       "sqrt(head_dim * (1 + kinds in pos_att_type))");
   const auto absolute = model.flag({"position_biased_input"});
-  put(reading, "absolute_positions", !absolute || absolute->value, absolute ? absolute->origin : "position_biased_input is null");
+  put_fact(reading, "absolute_positions", !absolute || absolute->value, absolute ? absolute->origin : "position_biased_input is null");
   reading.context = length.value;
   reading.context_origin = length.origin;
   return {reading};
+}
+
+void put_window(Reading& reading, std::int64_t side, std::string_view origin) {
+  put(reading, "window_height", side, origin);
+  put(reading, "window_width", side, origin);
 }
 
 std::vector<Reading> swin(const Lookup& model) {
@@ -134,12 +144,12 @@ std::vector<Reading> swin(const Lookup& model) {
     const std::int64_t side = window.value;
     Reading reading;
     reading.layer_type = fmt::format("stage_{}", stage);
-    reading.encoding = "swin_bias";
-    put(reading, "window", std::string_view(fmt::format("{},{}", side, side)), window.origin);
-    put(reading, "table_rows", (2 * side - 1) * (2 * side - 1), "(2 * window - 1)^2");
-    put(reading, "heads", heads->value[stage], heads->origin);
-    put(reading, "layers", depths->value[stage], depths->origin);
-    put(reading, "resolution", resolution, fmt::format("{} / {}, halved a stage", width.origin, patch.origin));
+    reading.encoding = "swin";
+    put_window(reading, side, window.origin);
+    put_fact(reading, "table_rows", (2 * side - 1) * (2 * side - 1), "(2 * window - 1)^2");
+    put_fact(reading, "heads", heads->value[stage], heads->origin);
+    put_fact(reading, "layers", depths->value[stage], depths->origin);
+    put_fact(reading, "resolution", resolution, fmt::format("{} / {}, halved a stage", width.origin, patch.origin));
     readings.push_back(std::move(reading));
   }
   return readings;
@@ -159,11 +169,11 @@ std::vector<Reading> beit(const Lookup& model, const ModelClass& known) {
         "them");
   const auto heads = model.need_count(head_keys, lanes);
   Reading reading;
-  reading.encoding = "beit_bias";
-  put(reading, "window", std::string_view(fmt::format("{},{}", side, side)), fmt::format("{} / {}", width.origin, patch.origin));
-  put(reading, "table_rows", (2 * side - 1) * (2 * side - 1) + 3, "(2 * window - 1)^2 + 3");
-  put(reading, "heads", heads.value, heads.origin);
-  put(reading, "shared_by_layers", shared, "use_shared_relative_position_bias");
+  reading.encoding = "beit";
+  put_window(reading, side, fmt::format("{} / {}", width.origin, patch.origin));
+  put_fact(reading, "table_rows", (2 * side - 1) * (2 * side - 1) + 3, "(2 * window - 1)^2 + 3");
+  put_fact(reading, "heads", heads.value, heads.origin);
+  put_fact(reading, "shared_by_layers", shared, "use_shared_relative_position_bias");
   reading.context = side * side + known.extra_tokens;
   reading.context_origin = "patches + class token";
   if (model.flag_or({"use_absolute_position_embeddings"}, false))

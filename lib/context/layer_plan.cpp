@@ -24,6 +24,14 @@ bool never_rotates(std::string_view layer_type) {
   return std::find(still.begin(), still.end(), layer_type) != still.end();
 }
 
+std::string_view new_layer_type(std::string_view layer_type) {
+  if (layer_type == "global_attention") return "full_attention";
+  if (layer_type == "local_attention") return "sliding_attention";
+  return layer_type;
+}
+
+bool same_layer_type(std::string_view a, std::string_view b) { return new_layer_type(a) == new_layer_type(b); }
+
 void check_layer_type(const Lookup& model, std::string_view layer_type, std::string_view origin) {
   constexpr std::size_t longest = 64;
   const bool plain_name = std::all_of(layer_type.begin(), layer_type.end(),

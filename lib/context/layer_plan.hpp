@@ -20,6 +20,10 @@ struct LayerGroup {
 /// True for kinds of layers that have no position encoding in any model (linear attention, convolution).
 [[nodiscard]] bool never_rotates(std::string_view layer_type);
 
+/// ModernBERT's global and local attention are full and sliding attention in transformers 5.
+[[nodiscard]] bool same_layer_type(std::string_view a, std::string_view b);
+[[nodiscard]] std::string_view new_layer_type(std::string_view layer_type);
+
 /// A name made of letters, digits, _ and -, as it may become part of a tensor's name; else an error that names `origin`.
 void check_layer_type(const Lookup& model, std::string_view layer_type, std::string_view origin);
 

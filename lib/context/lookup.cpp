@@ -42,8 +42,9 @@ std::string in_quotes(std::string_view text) {
 std::string shown(const Json& value) {
   if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
-    if (!text.empty() && text[0] == not_finite_mark)
-      return text.size() == 1 ? "NaN" : text[1] == '-' ? "-Infinity" : "Infinity";  // see without_literals
+    if (!text.empty() && text[0] == unreadable_mark)
+      return text.size() > 1 && text[1] == '#' ? fmt::format("an integer of {} digits", text.size() + 2)
+             : text.size() == 1 ? "NaN" : text[1] == '-' ? "-Infinity" : "Infinity";  // see without_literals
     return in_quotes(text);
   }
   return cut(value.dump(-1, ' ', true, Json::error_handler_t::replace));
@@ -58,7 +59,12 @@ std::string either(Keys keys) {
 
 void Lookup::fail(const std::string& sentence) const { fail_input(file_ + ": " + sentence); }
 void Lookup::warn(const std::string& sentence) const {
-  if (std::find(warnings_->begin(), warnings_->end(), sentence) == warnings_->end()) warnings_->push_back(sentence);
+  std::vector<std::string>& said = log_->warnings;
+  if (std::find(said.begin(), said.end(), sentence) == said.end()) said.push_back(sentence);
+}
+void Lookup::agree(const std::string& origin, const std::string& other) const {
+  std::vector<std::string>& others = log_->also[origin];
+  if (other != origin && std::find(others.begin(), others.end(), other) == others.end()) others.push_back(other);
 }
 
 std::vector<Place> Lookup::objects(std::string_view key) const {
@@ -95,6 +101,8 @@ std::optional<Given<const Json*>> Lookup::find(Keys keys) const {
         first = Given<const Json*>{&*it, std::move(origin)};
       else if (!same(*first->value, *it))
         fail(fmt::format("{} is {} but {} is {}; remove the wrong one", first->origin, shown(*first->value), origin, shown(*it)));
+      else
+        agree(first->origin, origin);
     }
   if (first || null || defaults_ == nullptr) return first;
   for (std::string_view key : keys)
@@ -153,7 +161,7 @@ std::optional<Given<bool>> Lookup::flag(Keys keys) const {
 std::optional<Given<std::string>> Lookup::word(Keys keys) const {
   const auto found = find(keys);
   if (!found) return std::nullopt;
-  if (!found->value->is_string() || found->value->get_ref<const std::string&>().starts_with(not_finite_mark))
+  if (!found->value->is_string() || found->value->get_ref<const std::string&>().starts_with(unreadable_mark))
     fail(fmt::format("{} is {}; write a word in quotes", found->origin, shown(*found->value)));
   return Given<std::string>{found->value->get<std::string>(), found->origin};
 }
@@ -194,7 +202,9 @@ std::optional<Given<std::int64_t>> Lookup::first_count(Keys keys, Limits limits)
     if (!found) continue;
     if (!first)
       first = found;
-    else if (found->value != first->value)
+    else if (found->value == first->value)
+      agree(first->origin, found->origin);
+    else
       warn(fmt::format("{} is {} but {} is {}; {} is used", first->origin, first->value, found->origin, found->value,
                        first->origin));
   }

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,12 @@ struct Given {
   std::string origin;
 };
 
+/// What is noted while a file is read.
+struct Log {
+  std::vector<std::string> warnings;
+  std::map<std::string, std::vector<std::string>> also;  ///< origin of a value -> other places that say the same
+};
+
 /// The numbers that a key may hold.
 struct Limits {
   double min = 0, max = 0;
@@ -50,23 +57,22 @@ using Keys = const std::vector<std::string_view>&;
 /// A number as people write it in a sentence: 500000, not 5e+05.
 [[nodiscard]] std::string plain(double value);
 
-/// A NaN or infinity that Python wrote: the reader puts such a string in its place, as JSON has no such number.
-inline constexpr char not_finite_mark = '\x7f';
+/// A NaN, an infinity or an integer beyond 64 bits that Python wrote: the reader puts a string in its place that starts so.
+inline constexpr char unreadable_mark = '\x7f';
 
 class Lookup {
  public:
   /// `defaults` may be null; `owner` is the model_type that supplies them.
-  Lookup(std::string_view file, std::vector<std::string>& warnings, std::vector<Place> places, const Json* defaults,
-         std::string_view owner)
-      : file_(file), warnings_(&warnings), places_(std::move(places)), defaults_(defaults), owner_(owner) {}
+  Lookup(std::string_view file, Log& log, std::vector<Place> places, const Json* defaults, std::string_view owner)
+      : file_(file), log_(&log), places_(std::move(places)), defaults_(defaults), owner_(owner) {}
 
   [[nodiscard]] const std::vector<Place>& places() const { return places_; }
   [[nodiscard]] const std::string& owner() const { return owner_; }
   [[nodiscard]] const Json* defaults() const { return defaults_; }
-  [[nodiscard]] Lookup explicit_only() const { return {file_, *warnings_, places_, nullptr, owner_}; }
-  [[nodiscard]] Lookup at(std::vector<Place> places) const { return {file_, *warnings_, std::move(places), defaults_, owner_}; }
+  [[nodiscard]] Lookup explicit_only() const { return {file_, *log_, places_, nullptr, owner_}; }
+  [[nodiscard]] Lookup at(std::vector<Place> places) const { return {file_, *log_, std::move(places), defaults_, owner_}; }
   [[nodiscard]] Lookup with_defaults(const Json* defaults, std::string_view owner) const {
-    return {file_, *warnings_, places_, defaults, owner};
+    return {file_, *log_, places_, defaults, owner};
   }
   /// The first place only: a width of the text part is never taken from around it.
   [[nodiscard]] Lookup innermost() const { return at({places_.front()}); }
@@ -94,13 +100,15 @@ class Lookup {
   /// Throws bad_input "FILE: sentence".
   [[noreturn]] void fail(const std::string& sentence) const;
   void warn(const std::string& sentence) const;
+  /// Notes that `other` says the same as `origin`.
+  void agree(const std::string& origin, const std::string& other) const;
 
  private:
   [[nodiscard]] std::int64_t as_count(const Json& value, const std::string& origin, Limits limits) const;
   [[nodiscard]] double as_real(const Json& value, const std::string& origin, Limits limits) const;
 
   std::string file_;
-  std::vector<std::string>* warnings_;
+  Log* log_;
   std::vector<Place> places_;
   const Json* defaults_;
   std::string owner_;

@@ -28,6 +28,7 @@ enum class Family : std::uint8_t {
   clip,      ///< text tower and image tower, both learned
   beit,      ///< relative bias over one window
   swin,      ///< relative bias, one window per stage
+  unread,    ///< known for its architecture alone
 };
 
 enum class Pairs : std::uint8_t { half, adjacent };
@@ -52,6 +53,8 @@ struct ModelClass {
   bool softmax_from_mscale = false;   ///< the attention scale is multiplied by g(factor, mscale_all_dim)^2
   bool interleaved_mrope = false;     ///< position axes alternate lane by lane
   std::int64_t extra_tokens = 0;      ///< image tables: rows beside the patches
+  bool scales = true;                 ///< false: its code reads no rope_scaling
+  std::string_view architecture = "";  ///< name in architectures.inc
 };
 
 [[nodiscard]] std::span<const ModelClass> model_classes();

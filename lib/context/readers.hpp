@@ -32,8 +32,20 @@ inline void put(Reading& reading, std::string_view field, const char* value, std
   put(reading, field, std::string_view(value), origin);
 }
 
+/// What is told and is no parameter of the encoding.
+template <class T>
+void put_fact(Reading& reading, std::string_view field, const T& value, std::string_view origin) {
+  put(reading, field, value, origin);
+  reading.facts.push_back(std::move(reading.settings.back()));
+  reading.settings.pop_back();
+}
+
 /// hidden_size / num_attention_heads, refused unless it is whole.
 [[nodiscard]] Given<std::int64_t> width_per_head(const Lookup& model);
+/// How the class starts a learned table off, when the file says it: initializer_range.
+void put_spread(Reading& reading, const Lookup& model);
+/// The amplitude of cos and sin; nothing for other encodings and for parameters that make no table.
+[[nodiscard]] std::optional<double> amplitude_of(const Reading& reading);
 /// The declared number of positions, when there is one.
 void put_context(Reading& reading, const Lookup& model);
 

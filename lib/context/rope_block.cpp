@@ -74,7 +74,10 @@ Given<std::string> rope_rule(const Lookup& block) {
       if (rule && common_name(rule->value) != common_name(word->value))
         block.fail(fmt::format("{} is {} but {} is {}; remove the wrong one", word->origin, in_quotes(word->value), rule->origin,
                                in_quotes(rule->value)));
-      if (!rule) rule = word;
+      if (!rule)
+        rule = word;
+      else
+        block.agree(rule->origin, word->origin);
     }
   if (!rule) {
     if (block.has({"factor", "short_factor", "long_factor"}))

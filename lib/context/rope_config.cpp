@@ -60,7 +60,7 @@ class RopeReader {
   // A block for every kind of layer that rotates, and no block for none.
   std::vector<LayerGroup> match_blocks(std::vector<LayerGroup> groups) const {
     const auto has_block = [&](std::string_view type) {
-      return std::any_of(blocks_.per_layer.begin(), blocks_.per_layer.end(), [&](const auto& b) { return b.first == type; });
+      return std::any_of(blocks_.per_layer.begin(), blocks_.per_layer.end(), [&](const auto& b) { return same_layer_type(b.first, type); });
     };
     const bool from_file = model_.has({"layer_types"});
     if (!from_file && std::none_of(groups.begin(), groups.end(), [&](const LayerGroup& g) { return has_block(g.type); })) {
@@ -74,7 +74,7 @@ class RopeReader {
         model_.fail(fmt::format("{} has no block for the layer type {}; add it, or null when these layers do not rotate",
                                 name_of(blocks_.per_layer.front().second), in_quotes(group.type)));
     for (const auto& [type, place] : blocks_.per_layer)
-      if (std::none_of(groups.begin(), groups.end(), [&, &t = type](const LayerGroup& g) { return g.type == t; }))
+      if (std::none_of(groups.begin(), groups.end(), [&, &t = type](const LayerGroup& g) { return same_layer_type(g.type, t); }))
         model_.warn(fmt::format("{} is for layers that the model does not have", place.name()));
     return groups;
   }
@@ -89,7 +89,7 @@ class RopeReader {
   bool rotates(std::string_view type) const {
     if (never_rotates(type) || type == "no_rope" || (known_ != nullptr && !type.empty() && type == known_->still)) return false;
     for (const auto& [name, place] : blocks_.per_layer)
-      if (name == type && place.object == nullptr) return false;
+      if (same_layer_type(name, type) && place.object == nullptr) return false;
     return true;
   }
 
@@ -115,7 +115,7 @@ class RopeReader {
     std::vector<Place> places;
     if (blocks_.nested()) {
       for (const auto& [name, place] : blocks_.per_layer)
-        if (name == type && place.object != nullptr) places.push_back(place);
+        if (same_layer_type(name, type) && place.object != nullptr) places.push_back(place);
     } else if (known_ == nullptr || known_->scaled_only.empty() || type.empty() || known_->scaled_only == type) {
       places = blocks_.flat;
     }
@@ -269,7 +269,9 @@ class RopeReader {
       model_.fail(fmt::format("no rope base found under {}, and model_type {} has no known default; add rope_theta", looked,
                               in_quotes(model_.owner())));
     }
-    if (const auto beside = flat_base(flat.explicit_only()); beside && beside->value != inner->value) {
+    const auto beside = flat_base(flat.explicit_only());
+    if (beside && beside->value == inner->value) model_.agree(inner->origin, beside->origin);
+    if (beside && beside->value != inner->value) {
       // Beside blocks per layer type one flat base may repeat that of another block.
       const bool repeats = std::any_of(blocks_.per_layer.begin(), blocks_.per_layer.end(), [&](const auto& b) {
         if (b.second.object == nullptr) return false;

@@ -75,6 +75,7 @@ class RuleReader {
       if (rule == "longrope") longrope();
     }
     if (!reading_.context) put_context(reading_, model_);
+    reach_fact();
     temperature();
     if (!block_.places().empty()) warn_of_unread(block_, rule);
   }
@@ -116,6 +117,7 @@ class RuleReader {
       if (const auto first = model_.count({"initial_context_length"}, positions); first && inner && first->value != inner->value)
         block_.fail(
             fmt::format("{} is {} but {} is {}; remove the wrong one", inner->origin, inner->value, first->origin, first->value));
+    if (inner && outer && !outer->origin.starts_with("class default")) block_.agree(inner->origin, outer->origin);
     return inner ? inner : outer;
   }
 
@@ -219,6 +221,20 @@ class RuleReader {
     }
   }
 
+  // Factor times the trained length, for people to compare with what the file declares.
+  void reach_fact() {
+    const auto value = [&](std::string_view field) -> const Setting* {
+      const auto it = std::find_if(reading_.settings.begin(), reading_.settings.end(), [&](const Setting& s) { return s.field == field; });
+      return it == reading_.settings.end() ? nullptr : &*it;
+    };
+    const Setting *f = value("factor"), *trained = value("original_max_position_embeddings");
+    if (f == nullptr || trained == nullptr) return;
+    const double product = parse_real(f->value, f->field) * parse_real(trained->value, trained->field);
+    if (!(product <= positions.max)) return;
+    put_fact(reading_, "reach", static_cast<std::int64_t>(std::llround(product)), fmt::format("{} * {}", f->origin, trained->origin));
+    if (const auto length = declared()) put_fact(reading_, "declared", length->value, length->origin);
+  }
+
   void llama3() {
     factor();
     const auto trained = need(original(), "original_max_position_embeddings");
@@ -309,6 +325,14 @@ class RuleReader {
 };
 
 }  // namespace
+
+bool is_rule_key(std::string_view key) {
+  for (std::string_view rule : {"linear", "dynamic", "yarn", "llama3", "longrope"}) {
+    const Names names = names_of(rule);
+    if (std::find(names.begin(), names.end(), key) != names.end()) return true;
+  }
+  return false;
+}
 
 void read_rope_rule(Reading& reading, const Lookup& block, const Lookup& model, const ModelClass* known,
                     Given<std::int64_t> rotary_dim) {

@@ -6,6 +6,9 @@
 
 namespace posenc::config {
 
+/// True for keys of a block that belong to some rule: factor, beta_fast, ...; false for rope_theta, mrope_section and unknown ones.
+[[nodiscard]] bool is_rule_key(std::string_view key);
+
 /// Adds method, its parameters, context and the softmax multiplier to the reading. `block` may have no places.
 void read_rope_rule(Reading& reading, const Lookup& block, const Lookup& model, const ModelClass* known,
                     Given<std::int64_t> rotary_dim);

@@ -14,6 +14,13 @@ Given<std::int64_t> width_per_head(const Lookup& model) {
   return {hidden.value / heads.value, fmt::format("{} / {}", hidden.origin, heads.origin)};
 }
 
+void put_spread(Reading& reading, const Lookup& model) {
+  const auto found = model.innermost().explicit_only().find({"initializer_range", "init_std"});
+  if (!found || !found->value->is_number()) return;  // never worth refusing a config for
+  const double std = found->value->get<double>();
+  if (std > 0 && std <= factors.max) put(reading, "std", std, found->origin);
+}
+
 void put_context(Reading& reading, const Lookup& model) {
   if (const auto length = model.first_count(context_keys, positions)) {
     reading.context = length->value;

@@ -6,12 +6,15 @@
 namespace posenc::config {
 namespace {
 
-// The width is told when the file has it; a table's length does not need it.
-void put_width(Reading& reading, const Lookup& model) {
-  if (const auto width = model.innermost().count({"embedding_size"}, lanes))  // ELECTRA and ALBERT project a narrow table
-    put(reading, "width", width->value, width->origin);
-  else if (const auto hidden = model.innermost().count({"hidden_size", "n_embd", "d_model", "dim"}, lanes))
-    put(reading, "width", hidden->value, hidden->origin);
+// The width of a row; a file that does not have it leaves it open.
+void put_dim(Reading& reading, const Lookup& model) {
+  const Lookup own = model.innermost();
+  auto width = own.count({"embedding_size"}, lanes);  // ELECTRA and ALBERT project a narrow table
+  if (!width) width = own.count({"hidden_size", "n_embd", "d_model", "dim"}, lanes);
+  if (width)
+    put(reading, "dim", width->value, width->origin);
+  else
+    reading.open.push_back("dim");
 }
 
 void set_context(Reading& reading, std::int64_t value, std::string_view origin) {
@@ -26,13 +29,15 @@ Reading learned(const Lookup& model, const Given<std::int64_t>& length, std::int
   reading.encoding = "learned";
   if (included && length.value <= front)
     model.fail(fmt::format("{} is {}, but {} rows stand in front of position 0; correct it", length.origin, length.value, front));
-  put(reading, "rows", included ? length.value : length.value + front,
-      front > 0 && !included ? fmt::format("{} + {}", length.origin, front) : length.origin);
-  put_width(reading, model);
+  const std::int64_t usable = included ? length.value - front : length.value;
+  const std::string usable_origin = front > 0 && included ? fmt::format("{} - {}", length.origin, front) : length.origin;
+  put(reading, "length", usable, usable_origin);
+  put_dim(reading, model);
   put(reading, "offset", front, front == 0 ? "class of " + model.owner() : std::string(rule));
-  if (front > 0) put(reading, "offset_rule", rule, "class of " + model.owner());
-  set_context(reading, included ? length.value - front : length.value,
-              front > 0 && included ? fmt::format("{} - {}", length.origin, front) : length.origin);
+  put_spread(reading, model);
+  put_fact(reading, "rows", usable + front, front > 0 && !included ? fmt::format("{} + {}", length.origin, front) : length.origin);
+  if (front > 0) put_fact(reading, "offset_rule", rule, "class of " + model.owner());
+  set_context(reading, usable, usable_origin);
   return reading;
 }
 
@@ -44,18 +49,40 @@ Given<std::int64_t> need_length(const Lookup& model) {
   return *length;
 }
 
+// DistilBERT with sinusoidal_pos_embds: sines in even channels, cosines in odd ones.
+Reading sinusoids(const Lookup& model, const Given<std::int64_t>& length, const Given<bool>& fixed) {
+  const auto width = model.innermost().need_count({"dim", "hidden_size"}, lanes);
+  if (width.value % 2 != 0) model.fail(fmt::format("{} is {}; the sinusoids need an even width", width.origin, width.value));
+  Reading reading;
+  reading.encoding = "sinusoidal";
+  put(reading, "dim", width.value, width.origin);
+  put(reading, "layout", "interleaved", fixed.origin);
+  put(reading, "divisor", "n", fixed.origin);
+  put(reading, "base", 10000.0, fixed.origin);
+  put(reading, "positions", std::string_view(fmt::format("0:{}", length.value)), length.origin);
+  set_context(reading, length.value, length.origin);
+  return reading;
+}
+
 // BERT's position_embedding_type: a learned table, or Shaw's table of distances.
 std::vector<Reading> table(const Lookup& model) {
   const auto kind = model.word({"position_embedding_type"});
   const Given<std::int64_t> length = need_length(model);
+  if (const auto fixed = model.flag({"sinusoidal_pos_embds"}); fixed && fixed->value) return {sinusoids(model, length, *fixed)};
   if (!kind || kind->value == "absolute") return {learned(model, length, 0, true, "")};
   if (kind->value != "relative_key" && kind->value != "relative_key_query")
     model.fail(fmt::format("{} is {}; use absolute, relative_key or relative_key_query", kind->origin, in_quotes(kind->value)));
   Reading reading;
-  reading.encoding = kind->value;
-  put(reading, "rows", 2 * length.value - 1, fmt::format("2 * {} - 1", length.origin));
+  reading.encoding = "shaw";
+  if (length.value < 2) model.fail(fmt::format("{} is {}, but distances need two positions; correct it", length.origin, length.value));
+  put(reading, "max_relative_position", length.value - 1, fmt::format("{} - 1", length.origin));
+  put(reading, "sign", "query-key", kind->origin);
+  put(reading, "beyond", "refuse", kind->origin);
   const auto width = width_per_head(model);
-  put(reading, "width", width.value, width.origin);
+  put(reading, "head_dim", width.value, width.origin);
+  put(reading, "key_length", length.value, length.origin);
+  put_fact(reading, "position_embedding_type", std::string_view(kind->value), kind->origin);
+  put_fact(reading, "rows", 2 * length.value - 1, fmt::format("2 * {} - 1", length.origin));
   set_context(reading, length.value, length.origin);
   return {reading};
 }
@@ -64,7 +91,9 @@ std::vector<Reading> padded(const Lookup& model) {
   const auto kind = model.word({"position_embedding_type"});
   if (kind && kind->value != "absolute") return table(model);
   const auto pad = model.need_count({"pad_token_id"}, {0, positions.max - 1});
-  return {learned(model, need_length(model), pad.value + 1, true, "pad_token_id + 1")};
+  Reading reading = learned(model, need_length(model), pad.value + 1, true, "pad_token_id + 1");
+  put(reading, "padding_row", pad.value, pad.origin);
+  return {std::move(reading)};
 }
 
 std::vector<Reading> encoder_decoder(Reading encoder, Reading decoder) {

@@ -20,20 +20,22 @@ Grid grid_of(const Lookup& tower) {
   return {image.value / patch.value, fmt::format("{} / {}", image.origin, patch.origin)};
 }
 
-void put_grid(Reading& reading, const Grid& grid) {
-  put(reading, "grid", std::string_view(fmt::format("{},{}", grid.side, grid.side)), grid.origin);
-}
-
 Reading patches(const Lookup& tower, const ModelClass& known) {
   const Grid grid = grid_of(tower);
   const std::int64_t rows = grid.side * grid.side + known.extra_tokens;
+  const std::string origin = fmt::format("({})^2 + {}", grid.origin, known.extra_tokens);
   Reading reading;
   reading.encoding = "learned";
-  put(reading, "rows", rows, fmt::format("({})^2 + {}", grid.origin, known.extra_tokens));
-  if (const auto width = tower.count({"hidden_size"}, lanes)) put(reading, "width", width->value, width->origin);
+  put(reading, "length", rows, origin);
+  if (const auto width = tower.count({"hidden_size"}, lanes))
+    put(reading, "dim", width->value, width->origin);
+  else
+    reading.open.push_back("dim");
   put(reading, "offset", std::int64_t{0}, "class of " + tower.owner());
-  put_grid(reading, grid);
-  put(reading, "extra_tokens", known.extra_tokens, "class of " + tower.owner());
+  put_spread(reading, tower);
+  put_fact(reading, "rows", rows, origin);
+  put_fact(reading, "grid", std::string_view(fmt::format("{},{}", grid.side, grid.side)), grid.origin);
+  put_fact(reading, "extra_tokens", known.extra_tokens, "class of " + tower.owner());
   reading.context = rows;
   reading.context_origin = "patches and extra tokens";
   return reading;
@@ -43,15 +45,16 @@ struct Rotation {
   std::string_view model_type, defaults;
   std::int64_t share;  ///< frequency_denominator is head_dim / share
   bool adjacent;
-  std::string_view axes;  ///< how the two axes share the frequencies
+  std::string_view frequencies, axes;  ///< as parameters of rope_2d
+  std::string_view words;              ///< how the two axes share the frequencies
 };
 // What the towers' classes supply beside their files.
 constexpr Rotation rotations[] = {
-    {"llama4_vision_model", R"({"rope_theta":10000.0,"image_size":448,"patch_size":14})", 2, true, "width takes the first half, height the second, both from 1"},
+    {"llama4_vision_model", R"({"rope_theta":10000.0,"image_size":448,"patch_size":14})", 2, true, "language", "xy", "width takes the first half, height the second, both from 1"},
     {"pixtral", R"({"rope_theta":10000.0,"image_size":1024,"patch_size":16,"hidden_size":1024,"num_attention_heads":16})", 1,
-     false, "height takes even frequencies, width odd"},
-    {"qwen2_vl", R"({"rope_theta":10000.0,"spatial_merge_size":2})", 2, false, "height takes the first half, width the second"},
-    {"qwen2_5_vl", R"({"rope_theta":10000.0,"spatial_merge_size":2})", 2, false, "height takes the first half, width the second"},
+     false, "alternating", "yx", "height takes even frequencies, width odd"},
+    {"qwen2_vl", R"({"rope_theta":10000.0,"spatial_merge_size":2})", 2, false, "language", "yx", "height takes the first half, width the second"},
+    {"qwen2_5_vl", R"({"rope_theta":10000.0,"spatial_merge_size":2})", 2, false, "language", "yx", "height takes the first half, width the second"},
 };
 
 Reading rotation(const Lookup& file, const Rotation& known) {
@@ -79,21 +82,28 @@ Reading rotation(const Lookup& file, const Rotation& known) {
   if (!base) tower.fail(fmt::format("{}rope_theta is null; give its number", tower.places().front().prefix));
   put(reading, "base", base->value, base->origin);
   put(reading, "head_dim", head->value, head->origin);
-  put(reading, "rotary_dim", head->value, "all of head_dim");
-  put(reading, "frequency_denominator", head->value / known.share, known.share == 1 ? "head_dim" : "head_dim / 2");
-  put(reading, "pair_stride", known.adjacent ? std::int64_t{1} : head->value / 2, fmt::format("class of {}", known.model_type));
-  put(reading, "frequencies_per_axis", head->value / 4, "head_dim / 4");
-  put(reading, "axes", known.axes, fmt::format("class of {}", known.model_type));
+  const std::string of_class = fmt::format("class of {}", known.model_type);
+  put(reading, "frequencies", known.frequencies, of_class);
+  put(reading, "axes", known.axes, of_class);
+  put_fact(reading, "rotary_dim", head->value, "all of head_dim");
+  put_fact(reading, "frequency_denominator", head->value / known.share, known.share == 1 ? "head_dim" : "head_dim / 2");
+  put_fact(reading, "pair_stride", known.adjacent ? std::int64_t{1} : head->value / 2, of_class);
+  put_fact(reading, "frequencies_per_axis", head->value / 4, "head_dim / 4");
+  put_fact(reading, "sharing", known.words, of_class);
   if (qwen) {
     const auto merge = tower.need_count({"spatial_merge_size"}, lanes);
     put(reading, "spatial_merge_size", merge.value, merge.origin);
+    reading.open = {"height", "width"};  // a grid for each picture
     return reading;
   }
   const Grid grid = grid_of(tower);
-  put_grid(reading, grid);
+  put(reading, "height", grid.side, grid.origin);
+  put(reading, "width", grid.side, grid.origin);
   if (known.model_type == "llama4_vision_model") {
-    put(reading, "rows", grid.side * grid.side + 1, fmt::format("({})^2 + 1", grid.origin));
-    put(reading, "cls", "last, angle 0", "class of llama4_vision_model");
+    put(reading, "grid_offset", 1.0, of_class);
+    put(reading, "suffix_rows", std::int64_t{1}, of_class);
+    put_fact(reading, "rows", grid.side * grid.side + 1, fmt::format("({})^2 + 1", grid.origin));
+    put_fact(reading, "cls", "last, angle 0", of_class);
   }
   return reading;
 }

@@ -1,0 +1,42 @@
+// Texts of config.json changed where positions are concerned and nowhere else: from one dialect into the other, and to a longer
+// context. Text in, text out; order, indentation and the spelling of every other value stay as they are.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace posenc {
+
+/// How a config spells rotary positions: rope_theta and rope_scaling side by side (transformers 4), or one rope_parameters, with
+/// a block for each layer type where they differ (transformers 5).
+enum class ConfigDialect : std::uint8_t { v4, v5 };
+/// "4" or "5"; throws usage.
+[[nodiscard]] ConfigDialect parse_config_dialect(std::string_view text);
+
+/// The same config in a dialect: read_config reads the same from it. A text without rotary positions, or of a class with one
+/// spelling only, comes back as it is. Throws usage for what the dialect cannot say.
+[[nodiscard]] std::string in_dialect(std::string_view json_text, std::string_view name, ConfigDialect dialect);
+
+/// What rescaled_config is to do.
+struct ConfigChange {
+  std::string method{};                   ///< rule ('posenc list rules'); "" where the encoding has none: ALiBi
+  std::optional<double> factor{};         ///< context ratio
+  std::optional<std::int64_t> context{};  ///< positions; absent: factor times the trained length
+  /// More parameters of the rule, by the names of lib/rescale: {"beta_fast", "32"}; also attention_factor, and
+  /// original_max_position_embeddings, which says the trained length where the file does not.
+  std::vector<std::pair<std::string, std::string>> settings{};
+  bool replace = false;  ///< put the new rule in the place of one that is already there
+  std::optional<ConfigDialect> dialect{};
+  std::string layer_type{};  ///< "": full_attention where layer types have blocks of their own
+};
+
+/// The config for the longer context. Throws usage for a change that makes no sense or that no config says: a config that is
+/// scaled already (without replace), weights that would change, a rule that transformers does not know. What other
+/// readers make of the result goes into `remarks`.
+[[nodiscard]] std::string rescaled_config(std::string_view json_text, std::string_view name, const ConfigChange& change,
+                                          std::vector<std::string>* remarks = nullptr);
+
+}  // namespace posenc
