@@ -8,6 +8,7 @@
 #include "posenc/config.hpp"
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
+#include "posenc/resample.hpp"
 #include "posenc/text.hpp"
 #include "report.hpp"
 #include "sources.hpp"
@@ -35,17 +36,23 @@ Json array_file(const std::string& path, bool json) {
   Json out{{"file", path}, {"kind", "arrays"}, {"format", reader->format()}, {"tensors", std::move(tensors)}};
   if (!skipped.empty()) out["skipped"] = skipped;
   if (spec) out["spec"] = Json::parse(spec->json());
-  const auto applied = reader->metadata().find(std::string(applied_key));
-  const Json record = applied == reader->metadata().end() ? Json() : Json::parse(applied->second, nullptr, false);
-  if (record.is_object()) out["applied"] = record;
+  const auto record_of = [&](std::string_view key) {
+    const auto found = reader->metadata().find(std::string(key));
+    return found == reader->metadata().end() ? Json() : Json::parse(found->second, nullptr, false);
+  };
+  const Json applied = record_of(applied_key), resampled = record_of(resampled_key);
+  if (applied.is_object()) out["applied"] = applied;
+  if (resampled.is_object()) out["resampled"] = resampled;
   if (json) return out;
   fmt::print("{}: {}\n", path, reader->format());
   for (const StoredTensor& t : reader->tensors()) fmt::print("  {:<24} {:<36} {}\n", t.name, form_text(t), human_bytes(static_cast<std::uint64_t>(t.bytes())));
   for (const std::string& s : skipped) fmt::print("  left out: {}\n", s);
   if (spec)
     fmt::print("made by posenc {} from\n{}\n", reader->metadata().contains(std::string(version_key)) ? reader->metadata().at(std::string(version_key)) : "?", spec->json(2));
-  else if (record.is_object())
-    fmt::print("made by posenc apply: {}\n", record.dump(2, ' ', false, Json::error_handler_t::replace));
+  else if (applied.is_object())
+    fmt::print("made by posenc apply: {}\n", json_text(applied));
+  else if (resampled.is_object())
+    fmt::print("made by posenc rescale: {}\n", json_text(resampled));
   else
     fmt::print("carries no spec\n");
   return out;
@@ -92,28 +99,6 @@ Json spec_file(const std::string& path, bool json) {
   return {{"file", path}, {"kind", "spec"}, {"tensors", std::move(tensors)}, {"spec", Json::parse(spec.json())}};
 }
 
-// A JSON text is a spec when it says so, else a config.
-bool starts_like_json(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return false;  // opening a FIFO would wait for a writer
-  std::FILE* f = std::fopen(path.c_str(), "rb");
-  if (f == nullptr) fail_system(fmt::format("{} cannot be opened", path), errno);
-  int c = std::fgetc(f);
-  while (c == ' ' || c == '\n' || c == '\t' || c == '\r') c = std::fgetc(f);
-  std::fclose(f);
-  return c == '{';
-}
-
-bool is_spec(const std::string& path) {
-  const std::string text = read_text(path);
-  try {
-    const Json root = Json::parse(text);
-    return root.contains("posenc") || root.contains("encoding") || root.contains("tables");
-  } catch (const Json::exception&) {
-    return false;  // the config reader says what is wrong with it
-  }
-}
-
 int run(const Options& o, const Common& common) {
   if (o.file.empty()) fail_usage("inspect wants a file or a model's folder (see posenc inspect --help)");
   const std::string path = config_path(o.file);
@@ -121,7 +106,7 @@ int run(const Options& o, const Common& common) {
   if (!starts_like_json(path))
     out = array_file(path, common.json);
   else
-    out = is_spec(path) ? spec_file(path, common.json) : config_file(path, common.json);
+    out = is_spec(read_text(path)) ? spec_file(path, common.json) : config_file(path, common.json);
   if (common.json) fmt::print("{}\n", json_text(out));
   return 0;
 }

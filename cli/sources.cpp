@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "command.hpp"
 #include "posenc/names.hpp"
@@ -39,47 +40,6 @@ bool has(const std::vector<FieldView>& fields, std::string_view name) {
 bool takes_all(const Encoding& encoding, const std::vector<Setting>& settings) {
   const auto fields = encoding.all_fields();
   return std::all_of(settings.begin(), settings.end(), [&](const Setting& s) { return has(fields, s.field); });
-}
-
-// The tables that a config describes and posenc generates.
-Spec spec_of_config(const SpecOptions& options, std::vector<std::string>& remarks) {
-  const std::string path = config_path(options.config);
-  const ConfigReading config = read_config(read_text(path), path);
-  for (const std::string& warning : config.warnings) remarks.push_back(fmt::format("{}: warning: {}", path, warning));
-  Spec spec;
-  std::vector<std::string> others;
-  for (const Reading& reading : config.readings) {
-    const bool known = std::any_of(encodings().begin(), encodings().end(), [&](const EncodingEntry& e) { return e.name == reading.encoding; }) &&
-                       takes_all(*make_encoding(reading.encoding), reading.settings);
-    const bool wanted = options.given.encoding.empty() || options.given.encoding == reading.encoding;
-    if (!known || !wanted) {
-      others.push_back(fmt::format("{}{}", reading.layer_type.empty() ? "" : reading.layer_type + ": ", reading.encoding));
-      continue;
-    }
-    describe(reading, path, remarks);
-    auto encoding = make_encoding(reading.encoding);
-    std::vector<std::pair<std::string, std::string>> settings;
-    for (const Setting& s : reading.settings) settings.emplace_back(s.field, s.value);
-    const bool takes_positions = has(encoding->fields(), "positions");
-    const auto said = [&](std::string_view field) {
-      return std::any_of(settings.begin(), settings.end(), [&](const auto& s) { return s.first == field; }) ||
-             std::any_of(options.given.settings.begin(), options.given.settings.end(), [&](const auto& s) { return s.first == field; });
-    };
-    if (takes_positions && reading.context && !said("positions")) {
-      settings.emplace_back("positions", print(*reading.context));
-      remarks.push_back(fmt::format("{}: positions {} ({})", path, *reading.context, reading.context_origin));
-    }
-    if (reading.softmax_multiplier != 1 && !said("softmax_multiplier"))
-      settings.emplace_back("softmax_multiplier", print(reading.softmax_multiplier));
-    apply(*encoding, std::move(settings));
-    spec.tables.push_back({reading.layer_type, std::move(encoding)});
-  }
-  if (spec.tables.empty())
-    fail_usage(fmt::format("{} describes {}, which {}", path, others.empty() ? "no position encoding" : one_of(others),
-                           options.given.encoding.empty() ? "posenc does not generate from a config" : "is not " + options.given.encoding));
-  for (const std::string& other : others) remarks.push_back(fmt::format("{}: left out: {}", path, other));
-  if (spec.tables.size() == 1) spec.tables[0].name.clear();
-  return spec;
 }
 
 // Flags after a config or spec change every table that knows them; a flag that no table knows is refused.
@@ -162,6 +122,26 @@ std::string config_path(const std::string& path) {
   return path;
 }
 
+bool starts_like_json(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return false;  // opening a FIFO would wait for a writer
+  std::FILE* f = std::fopen(path.c_str(), "rb");
+  if (f == nullptr) fail_system(fmt::format("{} cannot be opened", path), errno);
+  int c = std::fgetc(f);
+  while (c == ' ' || c == '\n' || c == '\t' || c == '\r') c = std::fgetc(f);
+  std::fclose(f);
+  return c == '{';
+}
+
+bool is_spec(const std::string& text) {
+  try {
+    const auto root = nlohmann::json::parse(text);
+    return root.contains("posenc") || root.contains("encoding") || root.contains("tables");
+  } catch (const nlohmann::json::exception&) {
+    return false;  // the config reader says what is wrong with it
+  }
+}
+
 void add_spec_options(CLI::App& app, SpecOptions& o, const std::vector<std::string>& words) {
   add_text(app, "--config", o.config, "PATH", "read the parameters from a model's config.json or its folder");
   add_text(app, "--spec", o.spec, "FILE", "read a saved spec ('-' is standard input)");
@@ -184,14 +164,12 @@ std::optional<Spec> spec_from(const SpecOptions& o, std::vector<std::string>& re
   if (!o.config.empty() && !o.spec.empty()) fail_usage("--config and --spec both describe the encoding; give one");
   Spec spec;
   if (!o.config.empty()) {
-    spec = spec_of_config(o, remarks);
+    const std::string path = config_path(o.config);
+    spec = tables_of_config(read_text(path), path, o.given, remarks).spec;
     override_settings(spec, o.given);
   } else if (!o.spec.empty()) {
     spec = Spec::parse(read_text(o.spec), o.spec == "-" ? "standard input" : o.spec);
-    if (!o.given.encoding.empty())
-      for (const Table& table : spec.tables)
-        if (table.encoding->name() != o.given.encoding)
-          fail_usage(fmt::format("{} describes {}, not {}", o.spec, table.encoding->name(), o.given.encoding));
+    check_encoding(spec, o.given, o.spec);
     override_settings(spec, o.given);
   } else if (!o.given.encoding.empty()) {
     auto encoding = make_encoding(o.given.encoding);
@@ -202,13 +180,64 @@ std::optional<Spec> spec_from(const SpecOptions& o, std::vector<std::string>& re
       fail_usage(fmt::format("{} wants an encoding before it, or --config or --spec", flag_of(o.given.settings[0].first)));
     return std::nullopt;
   }
+  override_storage(spec, o);
+  spec.check();
+  return spec;
+}
+
+ConfigTables tables_of_config(const std::string& text, const std::string& path, const Given& given, std::vector<std::string>& remarks) {
+  const ConfigReading config = read_config(text, path);
+  for (const std::string& warning : config.warnings) remarks.push_back(fmt::format("{}: warning: {}", path, warning));
+  ConfigTables out;
+  Spec& spec = out.spec;
+  std::vector<std::string> others;
+  for (const Reading& reading : config.readings) {
+    const bool known = std::any_of(encodings().begin(), encodings().end(), [&](const EncodingEntry& e) { return e.name == reading.encoding; }) &&
+                       takes_all(*make_encoding(reading.encoding), reading.settings);
+    const bool wanted = given.encoding.empty() || given.encoding == reading.encoding;
+    if (!known || !wanted) {
+      others.push_back(fmt::format("{}{}", reading.layer_type.empty() ? "" : reading.layer_type + ": ", reading.encoding));
+      continue;
+    }
+    describe(reading, path, remarks);
+    auto encoding = make_encoding(reading.encoding);
+    std::vector<std::pair<std::string, std::string>> settings;
+    for (const Setting& s : reading.settings) settings.emplace_back(s.field, s.value);
+    const bool takes_positions = has(encoding->fields(), "positions");
+    const auto said = [&](std::string_view field) {
+      return std::any_of(settings.begin(), settings.end(), [&](const auto& s) { return s.first == field; }) ||
+             std::any_of(given.settings.begin(), given.settings.end(), [&](const auto& s) { return s.first == field; });
+    };
+    if (takes_positions && reading.context && !said("positions")) {
+      settings.emplace_back("positions", print(*reading.context));
+      remarks.push_back(fmt::format("{}: positions {} ({})", path, *reading.context, reading.context_origin));
+    }
+    if (reading.softmax_multiplier != 1 && !said("softmax_multiplier"))
+      settings.emplace_back("softmax_multiplier", print(reading.softmax_multiplier));
+    apply(*encoding, std::move(settings));
+    spec.tables.push_back({reading.layer_type, std::move(encoding)});
+    out.contexts.push_back(reading.context);
+  }
+  if (spec.tables.empty())
+    fail_usage(fmt::format("{} describes {}, which {}", path, others.empty() ? "no position encoding" : one_of(others),
+                           given.encoding.empty() ? "posenc does not generate from a config" : "is not " + given.encoding));
+  for (const std::string& other : others) remarks.push_back(fmt::format("{}: left out: {}", path, other));
+  if (spec.tables.size() == 1) spec.tables[0].name.clear();
+  return out;
+}
+
+void override_storage(Spec& spec, const SpecOptions& o) {
   if (!o.dtype.empty()) spec.dtype = parse_dtype(o.dtype);
   if (!o.index_dtype.empty()) spec.index_dtype = parse_dtype(o.index_dtype);
   if (!o.arithmetic.empty()) spec.arithmetic = parse_enum<Arithmetic>(o.arithmetic, "--arithmetic");
   override_preset(spec, o);
   if (!o.tensors.empty()) spec.only = o.tensors;
-  spec.check();
-  return spec;
+}
+
+void check_encoding(const Spec& spec, const Given& given, const std::string& path) {
+  if (given.encoding.empty()) return;
+  for (const Table& table : spec.tables)
+    if (table.encoding->name() != given.encoding) fail_usage(fmt::format("{} describes {}, not {}", path, table.encoding->name(), given.encoding));
 }
 
 std::optional<Spec> spec_in(const Reader& reader, const std::string& path) {
