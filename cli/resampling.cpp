@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "array_argument.hpp"
 #include "posenc/apply.hpp"
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
@@ -108,11 +109,12 @@ bool asks_for_resampling(const Given& given, const Encoding& encoding) {
   });
 }
 
-void resample_file(const ArrayInFile& array, const Given& given, std::optional<std::int64_t> context, const std::string& dtype, const std::string& origin, const TableFiles& files,
+void resample_file(const std::string& input, const Given& given, std::optional<std::int64_t> context, const std::string& dtype, const std::string& origin, const TableFiles& files,
                    const Common& common) {
+  const Resampling how = options_of(given, context, input);
+  const ArrayInFile array = open_array(input, "rescale");
   const StoredTensor& form = array.reader->tensors()[array.tensor];
   if (form.is_complex) fail_usage(fmt::format("{}: {} is complex; a table that can be resized has real values", array.path, form.name));
-  const Resampling how = options_of(given, context, array.path);
   const Resampler resampler = resampler_for(form.shape, how, array.path);
   const DType stored = dtype.empty() ? form.dtype : parse_dtype(dtype);
   if (info(stored).integer)
@@ -133,8 +135,8 @@ void resample_file(const ArrayInFile& array, const Given& given, std::optional<s
   formats::check_plan(format, file.plan);
   check_input(files, file.path);
   const std::vector<double> values = values_of(array);
-  if (!common.quiet) say(fmt::format("{}: {}: {}", array.path, form.name.empty() ? "array" : form.name, resampler.understood()));
   write_file(file, format, files.out, common, "rescale", [&](Writer& writer, const PipelineOptions& options) { resample(resampler, values, stored, writer, options); });
+  if (!common.quiet) say(fmt::format("{}: {}: {}", array.path, form.name.empty() ? "array" : form.name, resampler.understood()));
 }
 
 }  // namespace posenc::cli

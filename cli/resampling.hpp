@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "array_argument.hpp"
 #include "sources.hpp"
 #include "table_files.hpp"
 
@@ -12,9 +11,9 @@ namespace posenc::cli {
 /// Whether the settings ask for a resize (`--rows`, `--method tile`) and a table of `encoding` has values that may be resized.
 bool asks_for_resampling(const Given& given, const Encoding& encoding);
 
-/// Resizes one array as the settings say, and `context`, which is the length of a sequence. `origin` is the spec that the
-/// array's file carries, as JSON, or "".
-void resample_file(const ArrayInFile& array, const Given& given, std::optional<std::int64_t> context, const std::string& dtype, const std::string& origin, const TableFiles& files,
+/// Resizes the array that `input` names (FILE or FILE#TENSOR) as the settings say, and `context`, which is the length of a
+/// sequence. `origin` is the spec that its file carries, as JSON, or "".
+void resample_file(const std::string& input, const Given& given, std::optional<std::int64_t> context, const std::string& dtype, const std::string& origin, const TableFiles& files,
                    const Common& common);
 
 }  // namespace posenc::cli

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "array_argument.hpp"
 #include "command.hpp"
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
@@ -279,7 +280,7 @@ int run(Options& o, const Common& common) {
       // Values from a seed go on by themselves when asked to be longer; a trained table is not one of those any more, and
       // whoever names a way to resize means the values.
       refuse_for_resampling(o, own ? fmt::format("{} has no rules on frequencies", own->tables[0].encoding->name()) : fmt::format("{} carries no spec", path));
-      resample_file(open_array(o.input, "rescale"), o.spec.given, context_of(o), o.spec.dtype, own ? own->json() : "", o.files, common);
+      resample_file(o.input, o.spec.given, context_of(o), o.spec.dtype, own ? own->json() : "", o.files, common);
       return 0;
     }
     if (own && !tensor.empty()) fail_usage(fmt::format("{} carries its spec, which knows its tensors by name; say --tensor {}", path, tensor));
@@ -290,9 +291,9 @@ int run(Options& o, const Common& common) {
   source.spec.check();
   put_rule(source, o, remarks);
   source.spec.check();
-  if (!common.quiet)
-    for (const std::string& remark : remarks) say(remark);
   write_result(source, o, common);
+  if (!common.quiet)  // now that it is done: a refusal is one line
+    for (const std::string& remark : remarks) say(remark);
   return 0;
 }
 

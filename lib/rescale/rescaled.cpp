@@ -125,7 +125,7 @@ class Ruled {
   }
   [[nodiscard]] bool in_force() const { return now_ != plain_method || has_amplitude(); }
   [[nodiscard]] std::string force_text() const {
-    return now_ != plain_method ? rule_text(before_) : fmt::format("an attention_factor of {}", find(before_, "attention_factor")->value);
+    return now_ != plain_method ? rule_text(before_) : fmt::format("an amplitude of their own (attention_factor {})", find(before_, "attention_factor")->value);
   }
 
   [[noreturn]] void refuse_without_method() const {
