@@ -182,8 +182,9 @@ Analysed analysed(const Options& o, const AnalysisOptions& options) {
   if (!o.given.settings.empty()) fail_usage(fmt::format("{} says all about its encoding; {} goes with an encoding's name", o.file, flag_of(o.given.settings[0].first)));
   const std::string path = config_path(o.file);
   if (!starts_like_json(path)) return {"file", analyze(spec_of_file(path), options)};
-  if (!is_spec(path)) return {"config", analyze(read_config(read_text(path), path), options)};
-  const Spec spec = Spec::parse(read_text(path), path);
+  const std::string text = read_text(path);
+  if (!is_spec(text)) return {"config", analyze(read_config(text, path), options)};
+  const Spec spec = Spec::parse(text, path);
   spec.check();
   return {"spec", analyze(spec, options)};
 }

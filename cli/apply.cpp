@@ -12,9 +12,9 @@
 #include "posenc/error.hpp"
 #include "posenc/names.hpp"
 #include "posenc/text.hpp"
-#include "progress.hpp"
 #include "report.hpp"
 #include "sources.hpp"
+#include "table_files.hpp"
 
 namespace posenc::cli {
 namespace {
@@ -176,24 +176,15 @@ int run(const Options& o, const Common& common) {
   }
   file.plan.chunking = chunking_of(o.out, format);
   formats::check_plan(format, file.plan);
-  check_space({file}, format, o.out, "choose a smaller dtype");
-
   for (const std::string& read : {input.path, o.table})
     if (std::error_code none; !read.empty() && std::filesystem::equivalent(read, file.path, none) && formats::open(read)->tensors().size() > 1)
       fail_usage(fmt::format("{} is read here and holds more than the result would; write to another file", file.path));
   if (!common.quiet)
     for (const std::string& remark : remarks) say(remark);
-  const std::unique_ptr<Writer> writer = formats::create(format, file.path, file.plan);
-  PipelineOptions options = pipeline_options(common);
-  set_block_bytes(o.out, options);
-  Progress progress("apply", common.quiet);
-  progress.attach(options);
-  const Target target{writer.get(), tensors};
-  generate(spec, std::span<const Target>(&target, 1), options);
-  writer->finish();
-  progress.clear();
-  if (is_stream(o.out)) return 0;
-  report_written({{file.path, std::string(format.name), file.plan.tensors}}, common.json, common.quiet);
+  write_file(file, format, o.out, common, "apply", [&](Writer& writer, const PipelineOptions& options) {
+    const Target target{&writer, tensors};
+    generate(spec, std::span<const Target>(&target, 1), options);
+  });
   return 0;
 }
 

@@ -65,7 +65,25 @@ Array load(const ArrayInFile& file, const std::string& field) {
   return array;
 }
 
+class LoneReader final : public Reader {
+ public:
+  explicit LoneReader(const ArrayInFile& array) : inner_(array.reader), tensor_(array.tensor), tensors_{array.reader->tensors()[array.tensor]} {}
+  const std::vector<StoredTensor>& tensors() const override { return tensors_; }
+  const std::map<std::string, std::string>& metadata() const override { return inner_->metadata(); }
+  void read(std::size_t, std::int64_t first, std::span<std::byte> out) const override { inner_->read(tensor_, first, out); }
+  std::string_view format() const override { return inner_->format(); }
+
+ private:
+  std::shared_ptr<const Reader> inner_;
+  std::size_t tensor_;
+  std::vector<StoredTensor> tensors_;
+};
+
 }  // namespace
+
+std::pair<std::string, std::string> file_and_tensor(const std::string& text) { return split_name(text, true); }
+
+std::unique_ptr<Reader> alone(const ArrayInFile& array) { return std::make_unique<LoneReader>(array); }
 
 ArrayInFile open_array(const std::string& text, const std::string& what) {
   const auto [path, tensor] = split_name(text, true);

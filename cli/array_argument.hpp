@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "posenc/io.hpp"
 
@@ -15,6 +16,11 @@ struct ArrayInFile {
 };
 /// The array that FILE or FILE#TENSOR names. Throws usage, beginning with `what`, when the file holds several and none is named.
 ArrayInFile open_array(const std::string& text, const std::string& what);
+
+/// FILE and TENSOR of such a text; TENSOR is "" when none is named.
+std::pair<std::string, std::string> file_and_tensor(const std::string& text);
+/// A file with that one array in it.
+std::unique_ptr<Reader> alone(const ArrayInFile& array);
 
 /// `text` itself, or the array in the file that it names, as the text that a field of this type (positions, list, array)
 /// takes. A name is a file when it starts with '@' or ends (before '#TENSOR') in the suffix of a format.

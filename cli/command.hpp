@@ -23,6 +23,7 @@ struct Command {
   std::function<int()> run;
 };
 Command add_generate(CLI::App& app, Common& common);
+Command add_rescale(CLI::App& app, Common& common);
 Command add_verify(CLI::App& app, Common& common);
 Command add_apply(CLI::App& app, Common& common);
 Command add_inspect(CLI::App& app, Common& common);

@@ -46,6 +46,39 @@ std::string flag_of(const std::string& field) {
   return flag;
 }
 
+std::string in_flags(const std::string& sentence, const std::vector<std::string>& names) {
+  // A name with '_' is no other word. "factor" or "height" may be one, and is a name where a sentence begins with it and where
+  // something is asked for: "needs factor or context", "say which with height and width".
+  const std::vector<std::string> asking{"with", "give", "needs", "only"}, joining{"or", "and"};
+  const auto among = [](const std::vector<std::string>& list, const std::string& word) { return std::find(list.begin(), list.end(), word) != list.end(); };
+  const bool missing = sentence.find(" is missing") != std::string::npos || sentence.find(" are missing") != std::string::npos;
+  std::string out, before;
+  bool asked = missing, aside = false;  // aside: in parentheses, which say what is so
+  for (std::size_t at = 0; at < sentence.size();) {
+    const std::size_t end = std::min(sentence.find(' ', at), sentence.size());
+    std::string word = sentence.substr(at, end - at), tail;
+    while (!word.empty() && std::string_view(",;:.)").find(word.back()) != std::string_view::npos) tail.insert(0, 1, word.back()), word.pop_back();
+    aside = aside || word.starts_with('(');
+    const bool is_name = !aside && among(names, word);
+    aside = aside && tail.find(')') == std::string::npos;
+    asked = among(asking, before) || (asked && (before.empty() || among(joining, before) || among(joining, word)));
+    out += (out.empty() ? "" : " ") + (is_name && (at == 0 || asked || word.find('_') != std::string::npos) ? flag_of(word) : word) + tail;
+    asked = asked && (is_name || among(joining, word));
+    before = tail.empty() || tail == "," ? word : "";
+    if (!tail.empty() && tail != ",") asked = false;
+    at = end + 1;
+  }
+  return out;
+}
+
+void add_fields(CLI::App& app, const std::vector<FieldView>& fields, const std::string& group, Given& given) {
+  for (const FieldView& f : fields)
+    if (CLI::Option* there = app.get_option_no_throw(flag_of(f.name)); there == nullptr)
+      add_field(app, f, group, given);
+    else if (there->get_group() != group)
+      there->description(fmt::format("{}; {}: {}{}", there->get_description(), group, f.help, details(f)));
+}
+
 void add_encodings(CLI::App& app, Given& given, const std::vector<std::string>& words) {
   // CLI11 compares every new option with all others: adding hundreds that nobody asked for takes longer than a small table.
   // A word behind an option may be its value (-o rope) and names nothing.

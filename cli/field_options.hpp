@@ -18,6 +18,12 @@ struct Given {
 /// head_dim -> --head-dim.
 std::string flag_of(const std::string& field);
 
+/// A sentence of the library in the command line's words: what is certainly the name of a parameter becomes its flag.
+std::string in_flags(const std::string& sentence, const std::vector<std::string>& names);
+
+/// Adds an option for each field; where one of that name is there already, its help says the second meaning too.
+void add_fields(CLI::App& app, const std::vector<FieldView>& fields, const std::string& group, Given& given);
+
 /// Adds one subcommand per encoding; one that is among `words` gets its fields as options. Where none is, every field of
 /// every encoding (unlisted in the help) goes to `app` itself, for use with --config and --spec.
 void add_encodings(CLI::App& app, Given& given, const std::vector<std::string>& words);

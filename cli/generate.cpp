@@ -2,173 +2,36 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "posenc/names.hpp"
 #include "posenc/error.hpp"
-#include "posenc/formats.hpp"
-#include "posenc/pipeline.hpp"
-#include "posenc/text.hpp"
-#include "output.hpp"
-#include "progress.hpp"
+#include "posenc/names.hpp"
 #include "report.hpp"
 #include "sources.hpp"
-#include "stacking.hpp"
+#include "table_files.hpp"
 
 namespace posenc::cli {
 namespace {
 
 struct Options {
   SpecOptions spec;
-  OutputOptions out;
-  bool print_spec = false, stack = false;
+  TableFiles files;
 };
 
-// One output file and what goes into it.
-struct Output {
-  PlannedFile file;
-  std::vector<PlannedTensor> tensors;
-  bool stacked = false;
-};
-
-// rope.npy -> rope.cos.npy, where a format holds one tensor only.
-std::string path_for(const std::string& path, const std::string& tensor) {
-  const std::size_t slash = path.rfind('/');
-  const std::size_t dot = path.rfind('.');
-  const bool has_suffix = dot != std::string::npos && (slash == std::string::npos || dot > slash);
-  return has_suffix ? path.substr(0, dot) + "." + tensor + path.substr(dot) : path + "." + tensor;
-}
-
-std::vector<Output> outputs_of(const Options& o, const Spec& spec, const formats::FormatTraits& format, std::vector<PlannedTensor> tensors) {
-  std::vector<Output> outputs;
-  if (o.stack) {
-    Output out;
-    out.file.path = o.out.output;
-    out.tensors = std::move(tensors);
-    out.stacked = true;
-    out.file.plan.tensors = {stacked_form(out.tensors)};
-    out.file.plan.metadata = provenance(spec);
-    out.file.plan.metadata[std::string(stack_key)] = stack_names(out.tensors);
-    outputs.push_back(std::move(out));
-  } else if (format.many_tensors || tensors.size() == 1) {
-    Output out;
-    out.file.path = o.out.output;
-    out.tensors = std::move(tensors);
-    for (const PlannedTensor& t : out.tensors) out.file.plan.tensors.push_back(t.stored);
-    out.file.plan.metadata = provenance(spec);
-    if (!format.many_tensors) out.file.plan.metadata[std::string(tensor_key)] = out.tensors[0].stored.name;
-    outputs.push_back(std::move(out));
-  } else {
-    if (o.out.output == "-")
-      fail_usage(fmt::format("standard output takes one tensor, this spec has {}; pick one with --tensor or use --stack", tensors.size()));
-    for (PlannedTensor& t : tensors) {
-      Spec own = spec;
-      own.only = {full_name(spec, t)};
-      Output out;
-      out.file.path = path_for(o.out.output, t.stored.name);
-      out.tensors = {t};
-      out.file.plan.tensors = {t.stored};
-      out.file.plan.metadata = provenance(own);
-      out.file.plan.metadata[std::string(tensor_key)] = t.stored.name;
-      outputs.push_back(std::move(out));
-    }
-  }
-  for (Output& out : outputs) {
-    if (!format.metadata || o.out.output == "-") out.file.plan.metadata.clear();
-    out.file.plan.chunking = chunking_of(o.out, format);
-    formats::check_plan(format, out.file.plan);
-  }
-  return outputs;
-}
-
-// Complex tensors are two real ones in HDF5, whose readers differ; native where the format has them; else pairs.
-ComplexForm default_complex_form(const formats::FormatTraits& format) {
-  if (format.name == "hdf5") return ComplexForm::split;
-  return format.complex ? ComplexForm::native : ComplexForm::pair;
-}
-
-// Bytes of a spec's tensors; nothing when it cannot be generated so.
-std::optional<std::int64_t> bytes_of(const Spec& spec) try {
-  std::int64_t bytes = 0;
-  for (const PlannedTensor& t : plan(spec, ComplexForm::pair)) bytes += t.stored.bytes();
-  return bytes;
-} catch (const Error&) {
-  return std::nullopt;
-}
-
-// What to do about a spec that does not fit: the richest of its encoding's other forms that is much smaller.
-std::string smaller_form(const Spec& spec) {
-  const std::string otherwise = "choose a smaller dtype or fewer positions";
-  const std::optional<std::int64_t> now = bytes_of(spec);
-  if (!now || spec.tables.size() != 1) return otherwise;
-  std::int64_t best = 0;
-  std::string flag;
-  for (const FieldView& field : spec.tables[0].encoding->fields()) {
-    if (field.name != "form" && field.name != "part") continue;
-    for (const auto& [choice, help] : field.choices) {
-      Spec other = spec;
-      other.only.clear();
-      std::shared_ptr<Encoding> changed = spec.tables[0].encoding->clone();
-      changed->set(field.name, choice);
-      other.tables[0].encoding = changed;
-      const std::optional<std::int64_t> bytes = bytes_of(other);
-      if (!bytes || *bytes <= best || *bytes > *now / 16) continue;
-      best = *bytes;
-      flag = fmt::format("{} {}", flag_of(field.name), choice);
-    }
-  }
-  return flag.empty() ? otherwise : fmt::format("{} takes {}", flag, human_bytes(static_cast<std::uint64_t>(best)));
-}
-
-int run(const Options& o, const Common& common) {
+int run(Options& o, const Common& common) {
   std::vector<std::string> remarks;
-  std::optional<Spec> found = spec_from(o.spec, remarks);
-  if (!found) fail_usage("generate wants an encoding, --config or --spec (see posenc generate --help)");
-  const Spec& spec = *found;
+  const std::optional<Spec> spec = spec_from(o.spec, remarks);
+  if (!spec) fail_usage("generate wants an encoding, --config or --spec (see posenc generate --help)");
   if (!common.quiet)
     for (const std::string& remark : remarks) say(remark);
-  if (o.print_spec) {
-    if (o.stack || !o.spec.complex_form.empty())
+  o.files.complex_form = complex_form_of(o.spec);
+  if (o.files.print_spec) {
+    if (o.files.stack || !o.spec.complex_form.empty())
       fail_usage("a spec does not carry --stack or --complex, which are about the file; leave them out beside --print-spec");
-    (void)plan(spec, ComplexForm::pair);  // what cannot be generated is no spec to save
-    if (const auto form = complex_form_of(o.spec); form && !common.quiet)
+    if (const auto form = o.files.complex_form; form && !common.quiet)
       say(fmt::format("a spec does not say how complex tensors are stored; --for {} means --complex {}", o.spec.preset, enum_name(*form)));
-    fmt::print("{}\n", spec.json(2));
+    print_spec(*spec);
     return 0;
   }
-  const formats::FormatTraits& format = output_format(o.out, "generate");
-
-  const ComplexForm form = complex_form_of(o.spec).value_or(default_complex_form(format));
-  const std::vector<PlannedTensor> tensors = plan(spec, form);
-  for (const PlannedTensor& t : tensors)
-    if (t.stored.is_complex && !format.complex) fail_usage(fmt::format("{} has no complex elements; use --complex split or pair", format.name));
-  const std::vector<Output> outputs = outputs_of(o, spec, format, tensors);
-  std::vector<PlannedFile> files;
-  for (const Output& out : outputs) files.push_back(out.file);
-  check_space(files, format, o.out, smaller_form(spec));
-
-  std::vector<std::unique_ptr<Writer>> writers;
-  std::vector<std::unique_ptr<Writer>> stacks;
-  std::vector<Target> targets;
-  for (const Output& out : outputs) {
-    writers.push_back(formats::create(format, out.file.path, out.file.plan));
-    Writer* writer = writers.back().get();
-    if (out.stacked) {
-      stacks.push_back(stacked_writer(*writer, out.tensors));
-      writer = stacks.back().get();
-    }
-    targets.push_back({writer, out.tensors});
-  }
-  PipelineOptions options = pipeline_options(common);
-  set_block_bytes(o.out, options);
-  Progress progress("generate", common.quiet);
-  progress.attach(options);
-  generate(spec, targets, options);
-  for (const auto& writer : writers) writer->finish();
-  progress.clear();
-
-  if (outputs.size() == 1 && is_stream(o.out)) return 0;
-  std::vector<FileReport> reports;
-  for (const Output& out : outputs) reports.push_back({out.file.path, std::string(format.name), out.file.plan.tensors});
-  report_written(reports, common.json, common.quiet);
+  write_tables(*spec, o.files, common, "generate");
   return 0;
 }
 
@@ -177,10 +40,8 @@ int run(const Options& o, const Common& common) {
 Command add_generate(CLI::App& app, Common& common) {
   CLI::App* sub = app.add_subcommand("generate", "make tables: posenc generate rope --head-dim 128 --positions 4096 -o rope.h5");
   auto o = std::make_shared<Options>();
-  add_output_options(*sub, o->out);
+  add_table_file_options(*sub, o->files);
   if (common.named("generate")) add_spec_options(*sub, o->spec, common.words);
-  sub->add_flag("--stack", o->stack, "several tensors of one shape as one array with a leading axis");
-  sub->add_flag("--print-spec", o->print_spec, "print the spec as JSON and write nothing");
   add_common(*sub, common);
   return {sub, [o, &common] { return run(*o, common); }};
 }

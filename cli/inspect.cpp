@@ -10,6 +10,7 @@
 #include "posenc/config_edit.hpp"
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
+#include "posenc/resample.hpp"
 #include "posenc/text.hpp"
 #include "report.hpp"
 #include "sources.hpp"
@@ -37,17 +38,23 @@ Json array_file(const std::string& path, bool json) {
   Json out{{"file", path}, {"kind", "arrays"}, {"format", reader->format()}, {"tensors", std::move(tensors)}};
   if (!skipped.empty()) out["skipped"] = skipped;
   if (spec) out["spec"] = Json::parse(spec->json());
-  const auto applied = reader->metadata().find(std::string(applied_key));
-  const Json record = applied == reader->metadata().end() ? Json() : Json::parse(applied->second, nullptr, false);
-  if (record.is_object()) out["applied"] = record;
+  const auto record_of = [&](std::string_view key) {
+    const auto found = reader->metadata().find(std::string(key));
+    return found == reader->metadata().end() ? Json() : Json::parse(found->second, nullptr, false);
+  };
+  const Json applied = record_of(applied_key), resampled = record_of(resampled_key);
+  if (applied.is_object()) out["applied"] = applied;
+  if (resampled.is_object()) out["resampled"] = resampled;
   if (json) return out;
   fmt::print("{}: {}\n", path, reader->format());
   for (const StoredTensor& t : reader->tensors()) fmt::print("  {:<24} {:<36} {}\n", t.name, form_text(t), human_bytes(static_cast<std::uint64_t>(t.bytes())));
   for (const std::string& s : skipped) fmt::print("  left out: {}\n", s);
   if (spec)
     fmt::print("made by posenc {} from\n{}\n", reader->metadata().contains(std::string(version_key)) ? reader->metadata().at(std::string(version_key)) : "?", spec->json(2));
-  else if (record.is_object())
-    fmt::print("made by posenc apply: {}\n", record.dump(2, ' ', false, Json::error_handler_t::replace));
+  else if (applied.is_object())
+    fmt::print("made by posenc apply: {}\n", json_text(applied));
+  else if (resampled.is_object())
+    fmt::print("made by posenc rescale: {}\n", json_text(resampled));
   else
     fmt::print("carries no spec\n");
   return out;
@@ -126,8 +133,7 @@ void print_architecture(const ConfigArchitecture& part) {
   if (!part.architecture->note.empty()) fmt::print("  {}\n", part.architecture->note);
 }
 
-Json config_file(const std::string& path, bool json) {
-  const std::string text = read_text(path);
+Json config_file(const std::string& text, const std::string& path, bool json) {
   const ConfigReading config = read_config(text, path);
   const std::vector<ConfigArchitecture> parts = architectures_in(text, path);
   Json readings = Json::array(), architectures = Json::array();
@@ -150,8 +156,8 @@ Json config_file(const std::string& path, bool json) {
   return out;
 }
 
-Json spec_file(const std::string& path, bool json) {
-  const Spec spec = Spec::parse(read_text(path), path);
+Json spec_file(const std::string& text, const std::string& path, bool json) {
+  const Spec spec = Spec::parse(text, path);
   spec.check();
   Json tensors = Json::array();
   for (const PlannedTensor& p : plan(spec, ComplexForm::pair)) {
@@ -166,9 +172,9 @@ Json spec_file(const std::string& path, bool json) {
 int print_dialect(const std::string& path, ConfigDialect dialect, const Common& common) {
   if (common.json) fail_usage("--config-dialect prints the config itself; leave --json out");
   if (!starts_like_json(path)) fail_usage(fmt::format("--config-dialect wants a config.json; {} is no JSON text", path));
-  if (is_spec(path)) fail_usage(fmt::format("--config-dialect wants a model's config.json; {} is a spec", path));
-  const std::string text = in_dialect(read_text(path), path, dialect);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  const std::string text = read_text(path);
+  if (is_spec(text)) fail_usage(fmt::format("--config-dialect wants a model's config.json; {} is a spec", path));
+  fmt::print("{}", in_dialect(text, path, dialect));
   return 0;
 }
 
@@ -177,10 +183,12 @@ int run(const Options& o, const Common& common) {
   const std::string path = config_path(o.file);
   if (!o.dialect.empty()) return print_dialect(path, parse_config_dialect(o.dialect), common);
   Json out;
-  if (!starts_like_json(path))
+  if (!starts_like_json(path)) {
     out = array_file(path, common.json);
-  else
-    out = is_spec(path) ? spec_file(path, common.json) : config_file(path, common.json);
+  } else {
+    const std::string text = read_text(path);
+    out = is_spec(text) ? spec_file(text, path, common.json) : config_file(text, path, common.json);
+  }
   if (common.json) fmt::print("{}\n", json_text(out));
   return 0;
 }

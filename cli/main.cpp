@@ -21,7 +21,7 @@ namespace posenc::cli {
 namespace {
 
 constexpr const char* about =
-    "Make, verify and apply the position tables and bias matrices of transformers: correctly rounded, the same bytes on\n"
+    "Make, rescale, verify and apply the position tables and bias matrices of transformers: correctly rounded, the same bytes on\n"
     "every machine.";
 constexpr const char* statuses =
     "Exit status: 0 done, all holds; 1 verify found a difference; 2 usage, or a spec that makes no sense;\n"
@@ -80,7 +80,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(0, 1);
   Common common;
   common.words.assign(argv + 1, argv + std::max(argc, 1));
-  const std::vector<Command> commands{add_generate(app, common), add_verify(app, common), add_apply(app, common), add_inspect(app, common), add_analyze(app, common), add_list(app, common)};
+  const std::vector<Command> commands{add_generate(app, common), add_rescale(app, common), add_verify(app, common), add_apply(app, common),
+                                      add_inspect(app, common),  add_analyze(app, common), add_list(app, common)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {

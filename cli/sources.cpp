@@ -50,50 +50,6 @@ std::optional<std::string> reason_to_leave(const Reading& reading, const std::st
   return std::nullopt;
 }
 
-// The tables that a config describes and posenc generates.
-Spec spec_of_config(const SpecOptions& options, std::vector<std::string>& remarks) {
-  const std::string path = config_path(options.config);
-  const ConfigReading config = read_config(read_text(path), path);
-  for (const std::string& warning : config.warnings) remarks.push_back(fmt::format("{}: warning: {}", path, warning));
-  Spec spec;
-  const std::string wanted = options.given.encoding.empty() && !options.preset.empty() ? std::string(parse_preset(options.preset).encoding) : options.given.encoding;
-  std::vector<std::string> others;
-  for (const Reading& reading : config.readings) {
-    const bool text = std::any_of(config.readings.begin(), config.readings.end(), [&](const Reading& r) {
-      return r.layer_type != "vision" && !reason_to_leave(r, wanted, options.given.settings, false);
-    });
-    if (const auto reason = reason_to_leave(reading, wanted, options.given.settings, text)) {
-      const std::string who = reading.layer_type.empty() ? "" : reading.layer_type + ": ";
-      others.push_back(reading.encoding == "none" ? who + "no positions" : fmt::format("{}{} ({})", who, reading.encoding, *reason));
-      continue;
-    }
-    describe(reading, path, remarks);
-    auto encoding = make_encoding(reading.encoding);
-    std::vector<std::pair<std::string, std::string>> settings;
-    for (const Setting& s : reading.settings) settings.emplace_back(s.field, s.value);
-    const std::string length_field = has(encoding->fields(), "positions") ? "positions" : "key_length";
-    const auto said = [&](std::string_view field) {
-      return std::any_of(settings.begin(), settings.end(), [&](const auto& s) { return s.first == field; }) ||
-             std::any_of(options.given.settings.begin(), options.given.settings.end(), [&](const auto& s) { return s.first == field; });
-    };
-    if (has(encoding->fields(), length_field) && reading.context && !said(length_field)) {
-      settings.emplace_back(length_field, print(*reading.context));
-      remarks.push_back(fmt::format("{}: {} {} ({})", path, length_field, *reading.context, reading.context_origin));
-    }
-    if (reading.softmax_multiplier != 1 && !said("softmax_multiplier"))
-      settings.emplace_back("softmax_multiplier", print(reading.softmax_multiplier));
-    apply(*encoding, std::move(settings));
-    spec.tables.push_back({reading.layer_type, std::move(encoding)});
-  }
-  if (spec.tables.empty())
-    fail_usage(fmt::format("{} gives no table: {}", path, others.empty() ? "it describes no position encoding" : fmt::format("{}", fmt::join(others, ", "))));
-  for (const Table& table : spec.tables)
-    if (table.encoding->name() == learned) remarks.push_back(fmt::format("{}: the table holds initial values; the model's own are in its checkpoint", path));
-  for (const std::string& other : others) remarks.push_back(fmt::format("{}: left out: {}", path, other));
-  if (spec.tables.size() == 1) spec.tables[0].name.clear();
-  return spec;
-}
-
 // Flags after a config or spec change every table that knows them; a flag that no table knows is refused.
 void override_settings(Spec& spec, const Given& given) {
   if (given.settings.empty()) return;
@@ -185,10 +141,9 @@ bool starts_like_json(const std::string& path) {
   return c == '{';
 }
 
-bool is_spec(const std::string& path) {
-  const std::string text = read_text(path);
+bool is_spec(const std::string& text) {
   try {
-    const auto root = nlohmann::ordered_json::parse(text);
+    const auto root = nlohmann::json::parse(text);
     return root.contains("posenc") || root.contains("encoding") || root.contains("tables");
   } catch (const nlohmann::json::exception&) {
     return false;  // the config reader says what is wrong with it
@@ -217,14 +172,12 @@ std::optional<Spec> spec_from(const SpecOptions& o, std::vector<std::string>& re
   if (!o.config.empty() && !o.spec.empty()) fail_usage("--config and --spec both describe the encoding; give one");
   Spec spec;
   if (!o.config.empty()) {
-    spec = spec_of_config(o, remarks);
+    const std::string path = config_path(o.config);
+    spec = tables_of_config(read_text(path), path, o, remarks).spec;
     override_settings(spec, o.given);
   } else if (!o.spec.empty()) {
     spec = Spec::parse(read_text(o.spec), o.spec == "-" ? "standard input" : o.spec);
-    if (!o.given.encoding.empty())
-      for (const Table& table : spec.tables)
-        if (table.encoding->name() != o.given.encoding)
-          fail_usage(fmt::format("{} describes {}, not {}", o.spec, table.encoding->name(), o.given.encoding));
+    check_encoding(spec, o.given, o.spec);
     override_settings(spec, o.given);
   } else if (!o.given.encoding.empty()) {
     auto encoding = make_encoding(o.given.encoding);
@@ -235,13 +188,68 @@ std::optional<Spec> spec_from(const SpecOptions& o, std::vector<std::string>& re
       fail_usage(fmt::format("{} wants an encoding before it, or --config or --spec", flag_of(o.given.settings[0].first)));
     return std::nullopt;
   }
+  override_storage(spec, o);
+  spec.check();
+  return spec;
+}
+
+ConfigTables tables_of_config(const std::string& text, const std::string& path, const SpecOptions& options, std::vector<std::string>& remarks) {
+  const ConfigReading config = read_config(text, path);
+  for (const std::string& warning : config.warnings) remarks.push_back(fmt::format("{}: warning: {}", path, warning));
+  ConfigTables out;
+  Spec& spec = out.spec;
+  const Given& given = options.given;
+  const std::string wanted = given.encoding.empty() && !options.preset.empty() ? std::string(parse_preset(options.preset).encoding) : given.encoding;
+  std::vector<std::string> others;
+  for (const Reading& reading : config.readings) {
+    const bool text = std::any_of(config.readings.begin(), config.readings.end(), [&](const Reading& r) {
+      return r.layer_type != "vision" && !reason_to_leave(r, wanted, given.settings, false);
+    });
+    if (const auto reason = reason_to_leave(reading, wanted, given.settings, text)) {
+      const std::string who = reading.layer_type.empty() ? "" : reading.layer_type + ": ";
+      others.push_back(reading.encoding == "none" ? who + "no positions" : fmt::format("{}{} ({})", who, reading.encoding, *reason));
+      continue;
+    }
+    describe(reading, path, remarks);
+    auto encoding = make_encoding(reading.encoding);
+    std::vector<std::pair<std::string, std::string>> settings;
+    for (const Setting& s : reading.settings) settings.emplace_back(s.field, s.value);
+    const std::string length_field = has(encoding->fields(), "positions") ? "positions" : "key_length";
+    const auto said = [&](std::string_view field) {
+      return std::any_of(settings.begin(), settings.end(), [&](const auto& s) { return s.first == field; }) ||
+             std::any_of(given.settings.begin(), given.settings.end(), [&](const auto& s) { return s.first == field; });
+    };
+    if (has(encoding->fields(), length_field) && reading.context && !said(length_field)) {
+      settings.emplace_back(length_field, print(*reading.context));
+      remarks.push_back(fmt::format("{}: {} {} ({})", path, length_field, *reading.context, reading.context_origin));
+    }
+    if (reading.softmax_multiplier != 1 && !said("softmax_multiplier"))
+      settings.emplace_back("softmax_multiplier", print(reading.softmax_multiplier));
+    apply(*encoding, std::move(settings));
+    spec.tables.push_back({reading.layer_type, std::move(encoding)});
+    out.contexts.push_back(reading.context);
+  }
+  if (spec.tables.empty())
+    fail_usage(fmt::format("{} gives no table: {}", path, others.empty() ? "it describes no position encoding" : fmt::format("{}", fmt::join(others, ", "))));
+  for (const Table& table : spec.tables)
+    if (table.encoding->name() == learned) remarks.push_back(fmt::format("{}: the table holds initial values; the model's own are in its checkpoint", path));
+  for (const std::string& other : others) remarks.push_back(fmt::format("{}: left out: {}", path, other));
+  if (spec.tables.size() == 1) spec.tables[0].name.clear();
+  return out;
+}
+
+void override_storage(Spec& spec, const SpecOptions& o) {
   if (!o.dtype.empty()) spec.dtype = parse_dtype(o.dtype);
   if (!o.index_dtype.empty()) spec.index_dtype = parse_dtype(o.index_dtype);
   if (!o.arithmetic.empty()) spec.arithmetic = parse_enum<Arithmetic>(o.arithmetic, "--arithmetic");
   override_preset(spec, o);
   if (!o.tensors.empty()) spec.only = o.tensors;
-  spec.check();
-  return spec;
+}
+
+void check_encoding(const Spec& spec, const Given& given, const std::string& path) {
+  if (given.encoding.empty()) return;
+  for (const Table& table : spec.tables)
+    if (table.encoding->name() != given.encoding) fail_usage(fmt::format("{} describes {}, not {}", path, table.encoding->name(), given.encoding));
 }
 
 std::optional<Spec> spec_in(const Reader& reader, const std::string& path) {

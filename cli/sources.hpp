@@ -23,6 +23,16 @@ void add_spec_options(CLI::App& app, SpecOptions& options, const std::vector<std
 std::optional<Spec> spec_from(const SpecOptions& options, std::vector<std::string>& remarks);
 /// The spec that a file carries; nothing when it has none.
 std::optional<Spec> spec_in(const Reader& reader, const std::string& path);
+/// The tables that a config describes and posenc generates, and how many positions the config declares for each.
+struct ConfigTables {
+  Spec spec;
+  std::vector<std::optional<std::int64_t>> contexts;
+};
+ConfigTables tables_of_config(const std::string& text, const std::string& path, const SpecOptions& options, std::vector<std::string>& remarks);
+/// --dtype, --index-dtype, --arithmetic, --for, --tensor.
+void override_storage(Spec& spec, const SpecOptions& options);
+/// An encoding that is named beside a spec must be the spec's.
+void check_encoding(const Spec& spec, const Given& given, const std::string& path);
 /// How complex tensors are stored; nothing when neither --complex nor a preset says.
 std::optional<ComplexForm> complex_form_of(const SpecOptions& options);
 
@@ -30,8 +40,8 @@ std::optional<ComplexForm> complex_form_of(const SpecOptions& options);
 std::string read_text(const std::string& path);
 /// config.json itself, or the one in a folder.
 std::string config_path(const std::string& path);
-/// A JSON text is a spec when it says so, else a config; anything else is a file of arrays.
+/// Whether a file begins as a JSON object does, and whether such a text says that it is a spec; it is a config otherwise.
 bool starts_like_json(const std::string& path);
-bool is_spec(const std::string& path);
+bool is_spec(const std::string& text);
 
 }  // namespace posenc::cli

@@ -12,6 +12,7 @@
 #include "report.hpp"
 #include "sources.hpp"
 #include "stacking.hpp"
+#include "verify.hpp"
 
 namespace posenc::cli {
 namespace {
@@ -20,14 +21,6 @@ struct Options {
   std::string file, against;
   SpecOptions spec;
 };
-
-std::unique_ptr<Reader> open_array_file(const std::string& path) {
-  auto reader = formats::open(path);
-  const auto stack = reader->metadata().find(std::string(stack_key));
-  if (stack == reader->metadata().end()) return reader;
-  const std::string names = stack->second;
-  return unstacked_reader(std::move(reader), names, path);
-}
 
 // The name of a stored tensor: the file's own, or what posenc noted beside an array that cannot carry one.
 std::string name_in(const Reader& reader, std::size_t i) {
@@ -65,11 +58,6 @@ std::vector<PlannedTensor> plan_like(const Spec& spec, const Reader& reader, std
   return best;
 }
 
-// Which stored tensor is which planned one: by name, else a single stored one by shape.
-struct Matching {
-  std::vector<PlannedTensor> tensors;
-  std::vector<std::size_t> sources;
-};
 Matching match(const std::vector<PlannedTensor>& planned, const Reader& reader, bool own_spec, VerifyReport& report) {
   const auto& stored = reader.tensors();
   Matching out;
@@ -155,10 +143,8 @@ VerifyReport against_spec(const Options& o, const Reader& reader, const Pipeline
   if (own_spec && !o.spec.tensors.empty()) spec->only = o.spec.tensors;
   if (own_spec) spec->check();
   VerifyReport report{o.file, std::string(reader.format()), own_spec ? "the spec it carries" : "the given spec", {}, {}, {}};
-  Matching m = match(plan_like(*spec, reader, complex_form_of(o.spec)), reader, own_spec && o.spec.tensors.empty(), report);
-  report.laws = check_laws(*spec, reader, m.tensors, m.sources);
-  report.tensors = compare(*spec, reader, m.tensors, m.sources, options);
-  if (report.tensors.empty() && report.problems.empty()) report.problems.push_back("nothing in the file could be compared");
+  const Matching m = match_tensors(*spec, reader, complex_form_of(o.spec), own_spec && o.spec.tensors.empty(), report);
+  check_values(*spec, reader, m, options, report);
   return report;
 }
 
@@ -180,6 +166,24 @@ int run(const Options& o, const Common& common) {
 }
 
 }  // namespace
+
+std::unique_ptr<Reader> open_array_file(const std::string& path) {
+  auto reader = formats::open(path);
+  const auto stack = reader->metadata().find(std::string(stack_key));
+  if (stack == reader->metadata().end()) return reader;
+  const std::string names = stack->second;
+  return unstacked_reader(std::move(reader), names, path);
+}
+
+Matching match_tensors(const Spec& spec, const Reader& reader, std::optional<ComplexForm> asked, bool own_spec, VerifyReport& report) {
+  return match(plan_like(spec, reader, asked), reader, own_spec, report);
+}
+
+void check_values(const Spec& spec, const Reader& reader, const Matching& m, const PipelineOptions& options, VerifyReport& report) {
+  report.laws = check_laws(spec, reader, m.tensors, m.sources);
+  report.tensors = compare(spec, reader, m.tensors, m.sources, options);
+  if (report.tensors.empty() && report.problems.empty()) report.problems.push_back("nothing in the file could be compared");
+}
 
 Command add_verify(CLI::App& app, Common& common) {
   CLI::App* sub = app.add_subcommand("verify", "check a file: the laws of its encoding, then every value");

@@ -9,6 +9,7 @@
 
 #include "array_reader.hpp"
 #include "atomic_file.hpp"
+#include "crc32.hpp"
 #include "format.hpp"
 #include "posenc/error.hpp"
 #include "posenc/text.hpp"
@@ -160,6 +161,35 @@ std::unique_ptr<Reader> open(const std::string& path) {
 std::vector<std::string> skipped(const Reader& reader) {
   const auto* arrays = dynamic_cast<const ArrayReader*>(&reader);
   return arrays == nullptr ? std::vector<std::string>{} : arrays->skipped();
+}
+
+void write_text(const std::string& path, std::string_view text) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text.data(), text.size()));
+  const auto put = [&](Sink& sink) {
+    sink.write(0, bytes);
+    sink.publish();
+  };
+  if (is_stream_target(path)) {
+    SequentialFile file(path);
+    put(file);
+  } else {
+    AtomicFile file(path);
+    put(file);
+  }
+}
+
+std::uint32_t checksum(const Reader& reader, std::size_t tensor) {
+  constexpr std::int64_t most = 1 << 20;
+  const StoredTensor& t = reader.tensors()[tensor];
+  const auto size = static_cast<std::int64_t>(size_of(t.dtype));
+  std::vector<std::byte> bytes;
+  Crc32 sum;
+  for (std::int64_t first = 0; first < t.values(); first += most) {
+    bytes.resize(static_cast<std::size_t>(std::min(most, t.values() - first) * size));
+    reader.read(tensor, first, bytes);
+    sum.add(static_cast<std::uint64_t>(first * size), bytes);
+  }
+  return sum.of(static_cast<std::uint64_t>(t.bytes())).value_or(0);
 }
 
 }  // namespace posenc::formats

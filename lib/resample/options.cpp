@@ -95,6 +95,15 @@ void check_preset(const Resampling& how) {
 
 }  // namespace
 
+std::vector<FieldView> Resampling::views() const { return detail::views(*this); }
+
+void Resampling::set(std::string_view field, std::string_view text) {
+  if (detail::assign(*this, field, text)) return;
+  std::vector<std::string> names;
+  for (const FieldView& view : views()) names.push_back(view.name);
+  fail_usage(fmt::format("resampling has no parameter {}{}", quoted_word(field), did_you_mean(field, names)));
+}
+
 void Resampling::check() const {
   check_use(*this);
   check_unused(*this);

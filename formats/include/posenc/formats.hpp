@@ -42,6 +42,9 @@ void check_plan(const FormatTraits& format, const FilePlan& plan);
 /// blocks in rising order; a gap that nobody fills for 30 s is an error, never a deadlock. Only a regular file gets a sidecar.
 [[nodiscard]] std::unique_ptr<Writer> create(const FormatTraits& format, const std::string& path, const FilePlan& plan);
 
+/// Puts a text (a spec) at `path`, whole or not at all, as `create` does with arrays.
+void write_text(const std::string& path, std::string_view text);
+
 /// Opens a file for reading. Memory stays bounded by the caller's blocks, except that a column-major NPY array is turned
 /// around in memory at its first read (1 GiB at most; usage beyond). A compressed NPZ member is inflated as it is read, from checkpoints. CRCs of
 /// a member are checked once all of it has been read.
@@ -50,6 +53,9 @@ void check_plan(const FormatTraits& format, const FilePlan& plan);
 /// What a file holds that posenc cannot represent and `tensors()` leaves out, one "NAME: why" each (8-bit floats, text,
 /// external links). A file with nothing but such things does not open.
 [[nodiscard]] std::vector<std::string> skipped(const Reader& reader);
+
+/// CRC-32 of a tensor's values: little-endian, row-major, whatever the file has.
+[[nodiscard]] std::uint32_t checksum(const Reader& reader, std::size_t tensor);
 
 /// Makes SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGPIPE remove the unfinished files before they end the process, and turns
 /// SIGXFSZ into an error of the write. Signals that are ignored stay ignored. For the command line; call once.

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "posenc/array.hpp"
@@ -21,6 +22,9 @@
 #include "posenc/field.hpp"
 
 namespace posenc {
+
+class Writer;            // posenc/io.hpp
+struct PipelineOptions;  // posenc/pipeline.hpp
 
 enum class TableRowKind : std::uint8_t { sequence, grid, window, distances, buckets };
 template <>
@@ -80,6 +84,10 @@ struct EnumNames<ResamplePreset> {
       {ResamplePreset::tf, "tf", "half-pixel, cubic_a -0.5, no antialias, edges renormalize: tf.image.resize, which takes its weights from a table of 1024 steps"},
   }};
 };
+
+/// Metadata key of what `posenc rescale` did to a table that has values but no formula, as JSON text: the options in force,
+/// what was understood, and name, form and CRC-32 of the table that it was made of.
+inline constexpr std::string_view resampled_key = "posenc_resampled";
 
 /// How a table is resized. What a method does not use must not be given.
 struct Resampling {
@@ -161,6 +169,9 @@ struct Resampling {
       s.factor);
   }
 
+  /// The fields as text, and one of them set from text: throws usage for a word that is no value.
+  [[nodiscard]] std::vector<FieldView> views() const;
+  void set(std::string_view field, std::string_view text);
   /// Throws usage: what contradicts itself whatever the table.
   void check() const;
 };
@@ -187,6 +198,9 @@ class Resampler {
   struct State;
   std::shared_ptr<const State> state_;
 };
+
+/// `table` resized into tensor 0 of a file that holds it in `dtype`, block by block; does not call finish().
+void resample(const Resampler& resampler, std::span<const double> table, DType dtype, Writer& writer, const PipelineOptions& options);
 
 /// `table` resized; values correctly rounded in `dtype`.
 [[nodiscard]] Array resample(const Array& table, const Resampling& how, DType dtype = DType::f64);

@@ -1,0 +1,265 @@
+// Putting a rule on an encoding: all checks that are about the change rather than about the result.
+#include "posenc/rescale.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "posenc/error.hpp"
+#include "posenc/spec.hpp"
+#include "posenc/text.hpp"
+
+namespace posenc {
+namespace {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::string_view plain_method = "default";
+// What rules call the length that the model was trained for.
+constexpr std::string_view trained_fields[] = {"original_max_position_embeddings", "max_position_embeddings"};
+// Parameters of an encoding that belong to the rule in force though every rule has them.
+constexpr std::string_view magnitudes[] = {"attention_factor", "softmax_multiplier"};
+// What encodings call the number of positions.
+constexpr std::string_view length_fields[] = {"positions", "length", "key_length", "query_length"};
+// cos and sin times 3: 0.1 ln(factor) + 1 gets there at a factor of 5e8.
+constexpr double largest_amplitude = 3;
+
+template <class List>
+bool among(const List& list, std::string_view name) {
+  return std::find(std::begin(list), std::end(list), name) != std::end(list);
+}
+
+const FieldView* find(const std::vector<FieldView>& fields, std::string_view name) {
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == name; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+std::optional<std::string> given(const Settings& settings, std::string_view name) {
+  for (const auto& [field, text] : settings)
+    if (field == name) return text;
+  return std::nullopt;
+}
+
+std::string short_text(const std::string& value) { return value.size() > 40 ? value.substr(0, 37) + "..." : value; }
+
+// "method yarn (factor 4, original_max_position_embeddings 4096)".
+std::string rule_text(const std::vector<FieldView>& fields) {
+  std::string parameters;
+  for (const FieldView& f : fields)
+    if (!f.group.empty() && f.present && f.value != f.fallback) parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", f.name, short_text(f.value));
+  return fmt::format("method {}{}", find(fields, "method")->value, parameters.empty() ? "" : " (" + parameters + ")");
+}
+
+std::string changes_text(const std::vector<FieldView>& before, const std::vector<FieldView>& after) {
+  std::string text;
+  for (const FieldView& f : after) {
+    if (!f.present) continue;
+    const FieldView* old = find(before, f.name);
+    const bool had = old != nullptr && old->present && old->group == f.group;
+    // A parameter that came with the method at its usual value is no news.
+    if (had ? old->value == f.value : f.value == f.fallback) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", f.name, short_text(f.value));
+    if (had && f.name != "method") text += fmt::format(" (was {})", short_text(old->value));
+  }
+  for (const FieldView& f : before)
+    if (f.present && f.group.empty() && (find(after, f.name) == nullptr || !find(after, f.name)->present))
+      text += fmt::format("{}{} {} dropped with the rule that it belonged to", text.empty() ? "" : ", ", f.name, short_text(f.value));
+  return text.empty() ? "as it was" : text;
+}
+
+bool same_tensors(const Encoding& a, const Encoding& b) {
+  const auto x = a.tensors(), y = b.tensors();
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const Tensor& s, const Tensor& t) {
+    return s.name == t.name && std::equal(s.axes.begin(), s.axes.end(), t.axes.begin(), t.axes.end(), [](const Axis& i, const Axis& j) { return i.size == j.size; });
+  });
+}
+
+// No rules here: more positions of the same.
+Rescaled longer(const Encoding& encoding, const Rescaling& how) {
+  const std::string name(encoding.name());
+  const auto known = encoding.all_fields();
+  for (const auto& [field, text] : how.settings)
+    if (find(known, field) == nullptr)
+      fail_usage(fmt::format("{} has no rules on frequencies, so {} {} means nothing to it; only context makes it longer", name, field, short_text(text)));
+  if (!how.context && std::none_of(how.settings.begin(), how.settings.end(), [](const auto& setting) { return among(length_fields, setting.first); }))
+    fail_usage(fmt::format("{} has no rules on frequencies; say the length that it should reach with context", name));
+  const auto before = encoding.fields();
+  auto changed = encoding.clone();
+  apply(*changed, how.settings);
+  for (const std::string_view field : length_fields) {
+    const FieldView* f = find(before, field);
+    // An absent query_length is as long as the keys already.
+    if (how.context && f != nullptr && f->present && !given(how.settings, field)) changed->set(field, print(*how.context));
+  }
+  changed->check();
+  if (same_tensors(encoding, *changed) && changes_text(before, changed->fields()) == "as it was")
+    fail_usage(fmt::format("nothing of this {} would change: it depends on no length, or has that length already", name));
+  return {std::move(changed), ""};
+}
+
+class Ruled {
+ public:
+  Ruled(const Encoding& encoding, const Rescaling& how) : encoding_(encoding), how_(how), before_(encoding.fields()), now_(find(before_, "method")->value) {}
+
+  Rescaled make() {
+    const std::optional<std::string> method = given(how_.settings, "method");
+    if (!method) refuse_without_method();
+    const FieldView* factor = find(before_, "factor");
+    // A rule whose factor is 1 changes nothing yet (p-RoPE as trained): giving it another factor composes nothing.
+    at_one_ = now_ == *method && factor != nullptr && factor->value == "1";
+    if (in_force() && !at_one_ && !how_.replace)
+      fail_usage(fmt::format("the frequencies are already under {}, and a rule on top of a rule is neither of them; give replace to put the new one onto the plain frequencies", force_text()));
+    start(*method);
+    put_trained(*method);
+    put_factor(*method);
+    put_length();
+    check_directions();
+    made_->check();
+    return {std::move(made_), ""};
+  }
+
+ private:
+  [[nodiscard]] bool has_amplitude() const {
+    const FieldView* amplitude = find(before_, "attention_factor");
+    return amplitude != nullptr && amplitude->present && amplitude->value != "1" && !given(how_.settings, "attention_factor");
+  }
+  [[nodiscard]] bool in_force() const { return now_ != plain_method || has_amplitude(); }
+  [[nodiscard]] std::string force_text() const {
+    return now_ != plain_method ? rule_text(before_) : fmt::format("an amplitude of their own (attention_factor {})", find(before_, "attention_factor")->value);
+  }
+
+  [[noreturn]] void refuse_without_method() const {
+    std::vector<std::string> names;
+    for (const auto& [choice, help] : find(before_, "method")->choices) names.push_back(choice);
+    if (in_force()) fail_usage(fmt::format("say which rule with method; the one in force is {}, and only replace puts another in its place", force_text()));
+    fail_usage(fmt::format("{} is lengthened by a rule on its frequencies: say which with method: {}", encoding_.name(), one_of(names)));
+  }
+
+  // The plain encoding, then all that was asked but the trained length, which rules spell in two ways.
+  void start(const std::string& method) {
+    made_ = make_encoding(encoding_.name());
+    const bool drops = in_force() && !at_one_;
+    Settings kept;
+    for (const FieldView& f : before_) {
+      if (!f.present || f.name == "method" || (!f.group.empty() && !at_one_)) continue;
+      if ((drops && among(magnitudes, f.name)) || given(how_.settings, f.name)) continue;
+      kept.emplace_back(f.name, f.value);
+    }
+    kept.emplace_back("method", method);
+    apply(*made_, kept);
+    Settings asked;
+    for (const auto& setting : how_.settings)
+      if (setting.first != "method" && !among(trained_fields, setting.first)) asked.push_back(setting);
+    apply(*made_, std::move(asked));
+  }
+
+  // What the new rule calls the trained length; empty where it has no use for it.
+  [[nodiscard]] std::string_view trained_field() const {
+    const auto fields = made_->fields();
+    for (const std::string_view name : trained_fields)
+      if (find(fields, name) != nullptr) return name;
+    return {};
+  }
+
+  void put_trained(const std::string& method) {
+    for (const std::string_view name : trained_fields)
+      if (const auto text = given(how_.settings, name)) {
+        const std::int64_t length = parse_int(*text, name, true);
+        if (length < 1) fail_usage(fmt::format("{} must be at least 1, got {}", name, quoted_word(*text)));
+        if (told_ && *told_ != length) fail_usage(fmt::format("{} and {} both mean the trained length, but are {} and {}; give one", trained_fields[0], trained_fields[1], *told_, length));
+        told_ = length;
+      }
+    trained_ = told_;
+    for (const std::string_view name : trained_fields)
+      if (const FieldView* f = find(before_, name); !trained_ && f != nullptr && f->present) trained_ = parse_int(f->value, name);
+    // Under a rule the length that a config declares is the one after lengthening.
+    if (!trained_ && now_ == plain_method) trained_ = how_.trained;
+
+    const std::string_view field = trained_field();
+    if (field.empty()) {
+      if (told_ && !how_.context)
+        fail_usage(fmt::format("method {} has no use for {} without the context that it should reach", method, given(how_.settings, trained_fields[0]) ? trained_fields[0] : trained_fields[1]));
+      return;
+    }
+    if (!trained_) fail_usage(fmt::format("method {} needs the length that the model was trained for, which nothing here says; give it with {}", method, field));
+    made_->set(field, print(*trained_));
+  }
+
+  void put_factor(const std::string& method) {
+    const auto fields = made_->fields();
+    const FieldView* factor = find(fields, "factor");
+    const auto said = given(how_.settings, "factor");
+    if (factor == nullptr) return;
+    if (!how_.context) {
+      if (!factor->present) fail_usage(fmt::format("method {} needs factor or context, the positions that it should reach", method));
+      return;
+    }
+    if (said) {
+      const double value = parse_real(*said, "factor");
+      if (trained_ && value * static_cast<double>(*trained_) != static_cast<double>(*how_.context))
+        fail_usage(fmt::format("factor {} times the trained length {} is {}, but context says {}; give one of them, and positions where the table should have fewer or more rows",
+                               print(value), *trained_, print(value * static_cast<double>(*trained_)), *how_.context));
+      return;
+    }
+    if (!trained_)
+      fail_usage(fmt::format("the factor is context {} over the length that the model was trained for, which nothing here says; give {} or factor", *how_.context,
+                             trained_field().empty() ? trained_fields[0] : trained_field()));
+    made_->set("factor", print(static_cast<double>(*how_.context) / static_cast<double>(*trained_)));
+  }
+
+  void put_length() {
+    if (!how_.context) return;
+    const auto fields = made_->fields();
+    for (const std::string_view name : {"length", "positions"})
+      if (find(fields, name) != nullptr && !given(how_.settings, name)) made_->set(name, print(*how_.context));
+  }
+
+  void check_directions() const {
+    if (how_.force) return;
+    const auto fields = made_->fields();
+    if (const FieldView* f = find(fields, "factor"); f != nullptr && f->present) {
+      const double factor = parse_real(f->value, "factor");
+      if (factor < 1 && how_.context && !given(how_.settings, "factor"))
+        fail_usage(fmt::format("context {} is less than the trained length {}: factor {} would shorten, a factor above 1 lengthens; give force to take it all the same", *how_.context,
+                               *trained_, f->value));
+      if (factor < 1)
+        fail_usage(fmt::format("factor {} would shorten the context, a factor above 1 lengthens: a frequency scale of {} is factor {}; give force to take it all the same", f->value,
+                               f->value, print(1 / factor)));
+    }
+    if (const auto text = given(how_.settings, "attention_factor"))
+      if (parse_real(*text, "attention_factor") > largest_amplitude)
+        fail_usage(fmt::format("attention_factor {} multiplies cos and sin, where 1 or a little more is meant and never the context ratio; leave it out, or give force to take it all the same",
+                               *text));
+  }
+
+  const Encoding& encoding_;
+  const Rescaling& how_;
+  std::vector<FieldView> before_;
+  std::string now_;
+  std::unique_ptr<Encoding> made_;
+  std::optional<std::int64_t> told_, trained_;
+  bool at_one_ = false;
+};
+
+}  // namespace
+
+bool takes_rules(const Encoding& encoding) { return find(encoding.fields(), "method") != nullptr; }
+
+bool is_rule_parameter(const Encoding& encoding, std::string_view field) {
+  if (!takes_rules(encoding)) return false;
+  const auto fields = encoding.all_fields();
+  return among(magnitudes, field) || std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == field && (f.name == "method" || !f.group.empty()); });
+}
+
+Rescaled rescaled(const Encoding& encoding, const Rescaling& how) {
+  if (how.context && *how.context < 1) fail_usage(fmt::format("context must be at least 1, got {}", *how.context));
+  Rescaled out = takes_rules(encoding) ? Ruled(encoding, how).make() : longer(encoding, how);
+  const auto fields = out.encoding->fields();
+  out.changes = changes_text(encoding.fields(), fields);
+  // The dynamic rules.
+  if (const FieldView* length = find(fields, "length"); length != nullptr && !length->group.empty() && !length->present)
+    out.changes += "; the frequencies follow the largest position, and up to the trained length they are the plain ones";
+  return out;
+}
+
+}  // namespace posenc
