@@ -49,7 +49,8 @@ TEST_CASE("B16: dialects of rope_scaling read alike, conflicts name both values,
   CHECK(values(reading(nested, "full_attention")) == flat);
 
   refused(llama(base + R"("rope_scaling":{"type":"linear","rope_type":"yarn","factor":8})"), {"linear", "yarn"});
-  refused(llama(base + R"("rope_scaling":{"rope_type":"linear","factor":8},"rope_parameters":{"rope_type":"linear","factor":4,"rope_theta":500000.0})"), {"8", "4", "factor"});
+  refused(llama(base + R"("rope_scaling":{"rope_type":"linear","factor":8},"rope_parameters":{"rope_type":"linear","factor":4,"rope_theta":500000.0})"),
+          {"8", "4", "factor"});
   const auto strange = posenc::read_config(llama(base + R"("rope_scaling":{"rope_type":"linear","factor":8,"fcator":4})"), "config.json");
   REQUIRE(strange.warnings.size() == 1);
   CHECK(strange.warnings[0].find("fcator") != std::string::npos);

@@ -152,7 +152,8 @@ TEST_CASE("B24: kernels and corners of a resized table") {
   // The same on either axis of a grid.
   cubic.preset = ResamplePreset::torch;
   const Values line = resample(squares, cubic).values;
-  Resampling grid{.rows = TableRowKind::grid, .method = ResampleMethod::cubic, .preset = ResamplePreset::torch, .prefix = 0, .height = 4, .width = 1, .new_height = 7, .new_width = 1};
+  Resampling grid{.rows = TableRowKind::grid, .method = ResampleMethod::cubic, .preset = ResamplePreset::torch, .prefix = 0,
+                  .height = 4, .width = 1, .new_height = 7, .new_width = 1};
   CHECK(resample(squares, grid).values == line);
   std::swap(grid.height, grid.width);
   std::swap(grid.new_height, grid.new_width);
@@ -254,8 +255,10 @@ TEST_CASE("B35: four conventions of sinusoids") {
     std::size_t k = 0;
     for (const std::string_view text : right) check(got[k++], text, 10);
   };
-  is(first({{"layout", "interleaved"}}), {"0.8414709848", "0.5403023059", "0.09983341665", "0.9950041653", "0.009999833334", "0.9999500004", "0.0009999998333", "0.9999995"});
-  is(first({{"layout", "concatenated"}}), {"0.8414709848", "0.09983341665", "0.009999833334", "0.0009999998333", "0.5403023059", "0.9950041653", "0.9999500004", "0.9999995"});
+  is(first({{"layout", "interleaved"}}),
+     {"0.8414709848", "0.5403023059", "0.09983341665", "0.9950041653", "0.009999833334", "0.9999500004", "0.0009999998333", "0.9999995"});
+  is(first({{"layout", "concatenated"}}),
+     {"0.8414709848", "0.09983341665", "0.009999833334", "0.0009999998333", "0.5403023059", "0.9950041653", "0.9999500004", "0.9999995"});
   is(first({{"layout", "concatenated"}, {"divisor", "n-1"}}),
      {"0.8414709848", "0.04639922346", "0.002154433023", "0.00009999999983", "0.5403023059", "0.998922976", "0.9999976792", "0.999999995"});
   const Values whisper = reals("sinusoidal", {{"dim", "1280"}, {"layout", "concatenated"}, {"divisor", "n-1"}, {"positions", "1499:1500"}});

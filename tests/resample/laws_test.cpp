@@ -117,8 +117,8 @@ TEST_CASE("resample: hierarchical copies the first n rows, and prefix rows, bit 
     const DType dtype = random.coin() ? DType::f64 : DType::f32;
     const Array got = resample(in, how, dtype);
     REQUIRE(got.shape == std::vector<std::int64_t>{prefix + length, lanes});
-    const auto kept = static_cast<std::size_t>((prefix + std::min(n, length)) * lanes);
-    CHECK(same_bits({got.values.begin(), got.values.begin() + static_cast<std::ptrdiff_t>(kept)}, {in.values.begin(), in.values.begin() + static_cast<std::ptrdiff_t>(kept)}));
+    const auto kept = (prefix + std::min(n, length)) * lanes;
+    CHECK(same_bits({got.values.begin(), got.values.begin() + kept}, {in.values.begin(), in.values.begin() + kept}));
     // Row n is a mixture of rows 1 and 0, no copy of the first.
     if (n > 1 && length > n && in.values[static_cast<std::size_t>((prefix + 1) * lanes)] != in.values[static_cast<std::size_t>(prefix * lanes)])
       CHECK(got.values[static_cast<std::size_t>((prefix + n) * lanes)] != in.values[static_cast<std::size_t>(prefix * lanes)]);

@@ -195,9 +195,9 @@ TEST_CASE("rescale: yarn's pairs up to the ramp are plain, those from its end on
         } else if (i >= high) {
           CHECK(f[i] == linear[i]);
           ++divided_pairs;
-        } else {
-          CHECK(f[i] <= plain[i]);
-          CHECK(f[i] >= linear[i]);
+        } else {  // strictly: these draws come nowhere so near to an end that rounding hides it
+          CHECK(f[i] < plain[i]);
+          CHECK(f[i] > linear[i]);
           ++blended_pairs;
         }
       }
@@ -229,8 +229,8 @@ TEST_CASE("rescale: llama3's three bands by wavelength") {
         ++kept;
       } else {
         CHECK(slow < fast);
-        CHECK(f[i] <= plain[i]);
-        CHECK(f[i] >= linear[i]);
+        CHECK(f[i] < plain[i]);
+        CHECK(f[i] > linear[i]);
         ++blended;
       }
     }
