@@ -202,10 +202,10 @@ ConfigTables tables_of_config(const std::string& text, const std::string& path, 
   const std::string wanted = given.encoding.empty() && !options.preset.empty() ? std::string(parse_preset(options.preset).encoding) : given.encoding;
   std::vector<std::string> others;
   for (const Reading& reading : config.readings) {
-    const bool text = std::any_of(config.readings.begin(), config.readings.end(), [&](const Reading& r) {
+    const bool text_model = std::any_of(config.readings.begin(), config.readings.end(), [&](const Reading& r) {
       return r.layer_type != "vision" && !reason_to_leave(r, wanted, given.settings, false);
     });
-    if (const auto reason = reason_to_leave(reading, wanted, given.settings, text)) {
+    if (const auto reason = reason_to_leave(reading, wanted, given.settings, text_model)) {
       const std::string who = reading.layer_type.empty() ? "" : reading.layer_type + ": ";
       others.push_back(reading.encoding == "none" ? who + "no positions" : fmt::format("{}{} ({})", who, reading.encoding, *reason));
       continue;
