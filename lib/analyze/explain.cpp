@@ -35,6 +35,7 @@ struct Spelling {
   std::array<std::string_view, programs.size()> words;
   std::string_view flag_rules = "", gguf_type = "float32", gguf_rules = "";
   bool alternative = false;  ///< says again what another row has said
+  bool optional = false;     ///< left out where it is the default, which is the same everywhere
 };
 #define POSENC_BLOCK(name) "rope_scaling." name, "rope_parameters." name, "rope_parameters." name
 constexpr std::array<Spelling, 19> spellings{{
@@ -53,9 +54,9 @@ constexpr std::array<Spelling, 19> spellings{{
     {"attention_factor",
      {"rope_scaling.attention_factor", "rope_parameters.attention_factor", "rope_parameters.attn_factor",
       "--override-kv A.rope.scaling.attn_factor=float:", "rope.scaling.attn_factor"}},
-    {"beta_fast", {POSENC_BLOCK("beta_fast"), "--yarn-beta-fast", "rope.scaling.yarn_beta_fast"}, "yarn", "float32", "yarn"},
-    {"beta_slow", {POSENC_BLOCK("beta_slow"), "--yarn-beta-slow", "rope.scaling.yarn_beta_slow"}, "yarn", "float32", "yarn"},
-    {"truncate", {POSENC_BLOCK("truncate"), "", ""}},
+    {"beta_fast", {POSENC_BLOCK("beta_fast"), "--yarn-beta-fast", "rope.scaling.yarn_beta_fast"}, "yarn", "float32", "yarn", false, true},
+    {"beta_slow", {POSENC_BLOCK("beta_slow"), "--yarn-beta-slow", "rope.scaling.yarn_beta_slow"}, "yarn", "float32", "yarn", false, true},
+    {"truncate", {POSENC_BLOCK("truncate"), "", ""}, "", "", "", false, true},
     {"mscale", {POSENC_BLOCK("mscale"), "", ""}},
     {"mscale_all_dim", {POSENC_BLOCK("mscale_all_dim"), "", "rope.scaling.yarn_log_multiplier"}, "", "float32", "yarn"},
     {"low_freq_factor", {POSENC_BLOCK("low_freq_factor"), "", ""}},
@@ -107,8 +108,6 @@ struct WindowWord {
 };
 constexpr std::array<WindowWord, 2> window_words{{{"base", "rope.freq_base_swa"}, {"rotary_dim", "rope.dimension_count_swa"}}};
 
-// Quantities that llama.cpp takes from its defaults when they are these.
-constexpr double default_beta_fast = 32, default_beta_slow = 1;
 // Amplitudes of real models stay below 1.5 (factor 128: 1.485); above this one it is a slip.
 constexpr double loud = 3;
 
@@ -304,7 +303,7 @@ class Explainer {
     Quantity& row = add("declared", "positions to declare", "positions", declared);
     give(row, declared);
     if (std::find(multiplied_by_vllm.begin(), multiplied_by_vllm.end(), facts_.method) != multiplied_by_vllm.end()) row.given[vllm] = Json();
-    Quantity& use = add("context", "positions in use", "positions", *context_);
+    Quantity& use = add("context", "positions to serve", "positions", *context_);
     give(use, *context_);
     if (naming_->flags.empty()) use.given[llama_flags] = *context_;
     if (naming_->gguf.empty()) use.given[gguf] = *context_;
@@ -341,11 +340,10 @@ class Explainer {
       const Json value = json_of(f);
       Quantity& row = add(f.name, f.help, f.unit, cell_of(value));
       if ((f.name == "mscale" || f.name == "mscale_all_dim") && !weighted() && !deepseek()) continue;  // without effect
+      if (const Spelling* s = spelling_of(f.name); s != nullptr && s->optional && f.value == f.fallback) continue;
       give(row, value);
       if (f.name == "mscale_all_dim")  // as llama.cpp's converter writes it for DeepSeek
         row.given[gguf] = deepseek() ? Json(0.1 * *number(f.name)) : Json();
-      if ((f.name == "beta_fast" && *number(f.name) == default_beta_fast) || (f.name == "beta_slow" && *number(f.name) == default_beta_slow))
-        row.given[llama_flags] = row.given[gguf] = Json();
     }
   }
   static Json json_of(const FieldView& f) {
@@ -500,7 +498,8 @@ class Explainer {
     if (question_.reading == nullptr || !factor_ || *factor_ == 1) return std::nullopt;
     for (const Setting& s : question_.reading->settings)
       if (s.field == "base" && s.origin.find("default") != std::string::npos)
-        return fmt::format("no base is in the file and {} is taken ({}) while factor is {}; check rope_theta", s.value, s.origin, shown(*factor_));
+        return fmt::format("the file names no base: {} is the {}, and factor is {}; check that rope_theta was not lost", shown(rope_.base), s.origin,
+                           shown(*factor_));
     return std::nullopt;
   }
   Finding no_ramp() const {
