@@ -262,24 +262,24 @@ class Explainer {
   }
 
   void collect() {
-    Quantity& rule = add("rule", "rule", "", facts_.method);
+    Quantity& rule = add("rule", "how frequencies are rescaled", "", facts_.method);
     give(rule, "");
     for (std::size_t p = 0; p < programs.size(); ++p)
       if (!rule.given[p].is_null()) rule.given[p] = std::string(name_for(p));
     if (in_window()) rule.given[transformers4] = Json();  // there it is the rule of the other layers
     if (factor_) {
-      Quantity& row = add("factor", "factor (context ratio)", "", *factor_);
+      Quantity& row = add("factor", "context ratio", "", *factor_);
       if (!naming_->by_base) give(row, *factor_);
-      if (std::isfinite(1 / *factor_)) give(add("freq_scale", "frequency scale, 1 / factor", "", 1 / *factor_), 1 / *factor_);
+      if (std::isfinite(1 / *factor_)) give(add("freq_scale", "1 / factor", "", 1 / *factor_), 1 / *factor_);
     }
     const bool stretched = alpha_ && (*alpha_ != 1 || naming_->by_base);
-    if (stretched) add("alpha", "NTK alpha: how far the last wavelength is stretched", "", *alpha_);
+    if (stretched) add("alpha", "NTK's alpha: how far the last wavelength is stretched", "", *alpha_);
     if (rope_.inv_freq.empty()) {
-      Quantity& base = add("base", "base (rope_theta)", "", rope_.base);
+      Quantity& base = add("base", "rope_theta", "", rope_.base);
       if (!naming_->by_base) give(base, rope_.base);
     }
     if (stretched) {
-      Quantity& row = add("effective_base", "base that stretches the last wavelength as far, base * alpha^(d/(d-2))", "", *effective_base_);
+      Quantity& row = add("effective_base", "base * alpha^(d/(d-2)): the base that alone stretches the last wavelength as far", "", *effective_base_);
       if (naming_->by_base) give(row, *effective_base_);
     }
     if (original_) give(add("original_max_position_embeddings", "length trained for", "positions", *original_), *original_);
@@ -288,7 +288,7 @@ class Explainer {
     lengths();
     widths();
     amplitude();
-    add("softmax_multiplier", "second magnitude: factor on the attention scale (softmax_multiplier)", "", softmax_);
+    add("softmax_multiplier", "second magnitude: factor on the attention scale", "", softmax_);
     rest();
     if (by_divisors()) {
       Quantity& row = add("divisors", "divisors of the plain frequencies", "", std::string("posenc generate --for llama.cpp writes them"));
@@ -321,7 +321,7 @@ class Explainer {
 
   // Amplitudes are written where a program would not come to the same by itself.
   void amplitude() {
-    Quantity& row = add("attention_factor", "first magnitude: amplitude of cos and sin (attention_factor)", "", amplitude_);
+    Quantity& row = add("attention_factor", "first magnitude: amplitude of cos and sin", "", amplitude_);
     const bool read = yarn() || facts_.method == "longrope";
     if (read && !close(amplitude_, usual_amplitude())) row.given[transformers4] = row.given[transformers5] = amplitude_;
     const double rest = amplitude_ / own_amplitude();
@@ -379,26 +379,24 @@ class Explainer {
   [[nodiscard]] Grid words() const {
     Grid grid{"words", "One set of numbers in the words of other programs", {{"quantity", "quantity", ""}, {"value", "value", ""}}, {}};
     for (const ProgramName& p : programs) grid.columns.push_back({std::string(p.key), std::string(p.label), ""});
+    grid.columns.push_back({"meaning", "meaning", ""});
     for (const Quantity& q : rows_) {
-      std::vector<Cell> row{q.unit.empty() ? q.label : fmt::format("{} [{}]", q.label, q.unit), q.value};
+      std::vector<Cell> row{q.key, q.value};
       const Spelling* s = spelling_of(q.key);
       for (std::size_t p = 0; p < programs.size(); ++p)
         row.push_back(q.given[p].is_null() ? Cell() : Cell((s->alternative ? "or " : "") + phrase(p, *s, q.given[p])));
+      row.push_back(q.unit.empty() ? q.label : fmt::format("{} [{}]", q.label, q.unit));
       grid.rows.push_back(std::move(row));
     }
-    // The key of a row for programs that read the JSON.
-    grid.columns.insert(grid.columns.begin(), Column{"key", "key", ""});
-    for (std::size_t i = 0; i < rows_.size(); ++i) grid.rows[i].insert(grid.rows[i].begin(), rows_[i].key);
     return grid;
   }
 
   // The same to copy: one object, one command line, one list of keys.
   [[nodiscard]] Grid settings() const {
     Grid grid{"settings", "The same, to copy", {{"program", "program", ""}, {"text", "text", ""}}, {}};
-    for (std::size_t p = 0; p < programs.size(); ++p) {
-      grid.rows.push_back({std::string(programs[p].label), name_for(p).empty() ? Cell() : Cell(setting(p))});
-    }
-    grid.rows.push_back({std::string("vLLM before 0.12"), name_for(transformers4).empty() || in_window() ? Cell() : Cell(older_vllm())});
+    for (std::size_t p = 0; p < programs.size(); ++p)
+      grid.rows.push_back({std::string(programs[p].key), name_for(p).empty() ? Cell() : Cell(setting(p))});
+    grid.rows.push_back({std::string("vllm_before_0.12"), name_for(transformers4).empty() || in_window() ? Cell() : Cell(older_vllm())});
     return grid;
   }
   // What a program's words make together: nested JSON, and a line of flags or keys.
