@@ -1,6 +1,5 @@
 // posenc inspect: what a file, a spec or a model's config says.
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -90,28 +89,6 @@ Json spec_file(const std::string& path, bool json) {
   }
   if (!json) fmt::print("{}\n", spec.json(2));
   return {{"file", path}, {"kind", "spec"}, {"tensors", std::move(tensors)}, {"spec", Json::parse(spec.json())}};
-}
-
-// A JSON text is a spec when it says so, else a config.
-bool starts_like_json(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return false;  // opening a FIFO would wait for a writer
-  std::FILE* f = std::fopen(path.c_str(), "rb");
-  if (f == nullptr) fail_system(fmt::format("{} cannot be opened", path), errno);
-  int c = std::fgetc(f);
-  while (c == ' ' || c == '\n' || c == '\t' || c == '\r') c = std::fgetc(f);
-  std::fclose(f);
-  return c == '{';
-}
-
-bool is_spec(const std::string& path) {
-  const std::string text = read_text(path);
-  try {
-    const Json root = Json::parse(text);
-    return root.contains("posenc") || root.contains("encoding") || root.contains("tables");
-  } catch (const Json::exception&) {
-    return false;  // the config reader says what is wrong with it
-  }
 }
 
 int run(const Options& o, const Common& common) {

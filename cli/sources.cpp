@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "command.hpp"
 #include "posenc/names.hpp"
@@ -35,12 +36,6 @@ bool has(const std::vector<FieldView>& fields, std::string_view name) {
   return std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == name; });
 }
 
-// Some readings are for reports only: their settings are no parameters of the encoding of that name.
-bool takes_all(const Encoding& encoding, const std::vector<Setting>& settings) {
-  const auto fields = encoding.all_fields();
-  return std::all_of(settings.begin(), settings.end(), [&](const Setting& s) { return has(fields, s.field); });
-}
-
 // The tables that a config describes and posenc generates.
 Spec spec_of_config(const SpecOptions& options, std::vector<std::string>& remarks) {
   const std::string path = config_path(options.config);
@@ -49,8 +44,7 @@ Spec spec_of_config(const SpecOptions& options, std::vector<std::string>& remark
   Spec spec;
   std::vector<std::string> others;
   for (const Reading& reading : config.readings) {
-    const bool known = std::any_of(encodings().begin(), encodings().end(), [&](const EncodingEntry& e) { return e.name == reading.encoding; }) &&
-                       takes_all(*make_encoding(reading.encoding), reading.settings);
+    const bool known = is_generated(reading);
     const bool wanted = options.given.encoding.empty() || options.given.encoding == reading.encoding;
     if (!known || !wanted) {
       others.push_back(fmt::format("{}{}", reading.layer_type.empty() ? "" : reading.layer_type + ": ", reading.encoding));
@@ -160,6 +154,27 @@ std::string config_path(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return path + (path.ends_with('/') ? "" : "/") + "config.json";
   return path;
+}
+
+bool starts_like_json(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return false;  // opening a FIFO would wait for a writer
+  std::FILE* f = std::fopen(path.c_str(), "rb");
+  if (f == nullptr) fail_system(fmt::format("{} cannot be opened", path), errno);
+  int c = std::fgetc(f);
+  while (c == ' ' || c == '\n' || c == '\t' || c == '\r') c = std::fgetc(f);
+  std::fclose(f);
+  return c == '{';
+}
+
+bool is_spec(const std::string& path) {
+  const std::string text = read_text(path);
+  try {
+    const auto root = nlohmann::ordered_json::parse(text);
+    return root.contains("posenc") || root.contains("encoding") || root.contains("tables");
+  } catch (const nlohmann::json::exception&) {
+    return false;  // the config reader says what is wrong with it
+  }
 }
 
 void add_spec_options(CLI::App& app, SpecOptions& o, const std::vector<std::string>& words) {

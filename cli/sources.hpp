@@ -30,5 +30,8 @@ std::optional<ComplexForm> complex_form_of(const SpecOptions& options);
 std::string read_text(const std::string& path);
 /// config.json itself, or the one in a folder.
 std::string config_path(const std::string& path);
+/// A JSON text is a spec when it says so, else a config; anything else is a file of arrays.
+bool starts_like_json(const std::string& path);
+bool is_spec(const std::string& path);
 
 }  // namespace posenc::cli

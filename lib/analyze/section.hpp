@@ -9,14 +9,19 @@
 
 namespace posenc::analyze_sections {
 
+struct Turning;  // turning.hpp
+
 /// One encoding and what is asked about it, understood once for all sections.
 struct Question {
   const Encoding& encoding;
   const Reading* reading = nullptr;     ///< where the question comes from a config
-  std::optional<std::int64_t> trained;  ///< positions that the model was trained for, before any rescaling
-  std::optional<std::int64_t> context;  ///< positions asked for; never absent together with trained, where one follows from the other
+  std::optional<std::int64_t> trained{};  ///< positions that the model was trained for, before any rescaling
+  std::optional<std::int64_t> context{};  ///< positions asked for; never absent together with trained, where one follows from the other
   DType dtype = DType::f32;
   bool explain = false;
+  bool exhaustive = false;
+  const Turning* turning = nullptr;  ///< where pairs turn with the position: their frequencies at the context
+  std::string trained_from{}, context_from{};  ///< where the two lengths come from, in words
 };
 
 /// Nothing where the section has nothing to say about this encoding.

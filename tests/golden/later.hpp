@@ -18,8 +18,8 @@ inline constexpr Later later[] = {
     {"hf", "beit_bias_resized_4x5.new_table", "nothing: compared in tests/resample/golden_test.cpp"},
     {"hf", "vit_interp", "nothing: compared in tests/resample/golden_test.cpp"},
 
-    {"papers", "rope_base_bound_table", "command analyze: search of the smallest base"},
-    {"papers", "longrope2_critical", "command analyze: critical dimension"},
+    {"papers", "rope_base_bound_table", "nothing: compared in tests/analyze/golden_test.cpp"},
+    {"papers", "longrope2_critical", "nothing: compared in tests/analyze/golden_test.cpp"},
     {"papers", "init_trunc_moments.moments[0:2]", "nothing: repeats the parameters"},
     {"papers", "init_trunc_moments.moments[6:8]", "nothing: repeats the parameters"},
     {"papers", "init_trunc_moments.moments[12:14]", "nothing: repeats the parameters"},

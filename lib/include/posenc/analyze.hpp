@@ -34,9 +34,9 @@ struct Grid {
 /// One part of a report.
 struct Section {
   std::string key, title;
-  std::vector<Figure> figures;
-  std::vector<Grid> grids;
-  std::vector<std::string> findings;  ///< sentences to act on, the most important first
+  std::vector<Figure> figures{};
+  std::vector<Grid> grids{};
+  std::vector<std::string> findings{};  ///< sentences to act on, the most important first
 };
 /// All about one table of a spec, or one reading of a config.
 struct Subject {
@@ -53,6 +53,7 @@ struct AnalysisOptions {
   std::optional<std::int64_t> context{};  ///< positions asked for; absent: what the spec or config declares
   std::optional<DType> dtype{};           ///< the stored type that precision is about; absent: the spec's, f32 for a config
   bool explain = false;                   ///< adds the settings in the words of other programs
+  bool exhaustive = false;                ///< the search of the smallest base goes to its end, however long that takes
 };
 
 [[nodiscard]] Analysis analyze(const Spec& spec, const AnalysisOptions& options);

@@ -44,4 +44,7 @@ struct ConfigReading {
 /// `name` is the file's name in messages ("config.json").
 [[nodiscard]] ConfigReading read_config(std::string_view json_text, std::string_view name);
 
+/// Whether the settings are parameters of an encoding of posenc; else they are facts for reports.
+[[nodiscard]] bool is_generated(const Reading& reading);
+
 }  // namespace posenc

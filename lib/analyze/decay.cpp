@@ -1,0 +1,68 @@
+// decay: how attention between equal vectors falls with the distance.
+//   upper bound   1/(d/2) sum_j |S_j|, S_j = sum_{i<j} e^(i m theta_i): RoFormer, Su et al. 2021, arXiv:2104.09864, section 3.4.3, eq. 35-37
+//   same vector   sum_i cos(m theta_i): a query and a key of equal vectors with |x_i| = 1 in every pair
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyze/section.hpp"
+#include "analyze/turning.hpp"
+#include "numeric/decide.hpp"
+#include "numeric/phasor.hpp"
+#include "posenc/positions.hpp"
+#include "posenc/text.hpp"
+
+namespace posenc::analyze_sections {
+namespace {
+
+// 0, the powers of two, and the last distance.
+std::vector<std::int64_t> distances(std::int64_t context) {
+  std::vector<std::int64_t> out{0};
+  for (std::int64_t m = 1; m < context - 1; m *= 2) out.push_back(m);
+  if (context > 1) out.push_back(context - 1);
+  return out;
+}
+
+// Positions that a scan may look at: at most 2^30 cosines, which take a quarter of a second.
+std::int64_t scan_length(std::int64_t context, std::size_t pairs) {
+  return std::min<std::int64_t>(context, (std::int64_t{1} << 30) / static_cast<std::int64_t>(pairs));
+}
+
+}  // namespace
+
+std::optional<Section> decay(const Question& q) {
+  if (q.turning == nullptr || !q.context) return std::nullopt;
+  const Turning& t = *q.turning;
+  const auto pairs = static_cast<double>(t.used.size());
+  // Frequencies above a radian per position are met in explicit lists only; the tables below take them as they are.
+  const double fastest = *std::max_element(t.used.begin(), t.used.end());
+  Grid grid{"curve", "over the distance", {{"distance", "distance", "positions"}, {"upper_bound", "upper bound", ""}, {"same_vector", "sum of cosines", ""}, {"mean", "mean", ""}}, {}};
+  if (fastest <= 0x1p30) {
+    const auto table = num::at_precision(256, [&] { return std::make_shared<num::PhasorTable>(t.exact_used(), 0, static_cast<double>(*q.context)); });
+    std::vector<num::Phasor> phasors(t.used.size());
+    for (const std::int64_t m : distances(*q.context)) {
+      if (!table->at(m, phasors.data())) continue;
+      double re = 0, im = 0, bound = 0;
+      for (const num::Phasor& p : phasors) {
+        re += p.cos.hi;
+        im += p.sin.hi;
+        bound += std::sqrt(re * re + im * im);
+      }
+      grid.rows.push_back({m, bound / pairs, re, re / pairs});
+    }
+  }
+  const std::int64_t scanned = scan_length(*q.context, t.used.size());
+  const auto first = num::CosineSum(t.exact_used).first_negative(scanned);
+  Section out{.key = "decay", .title = "Decay with the distance"};
+  out.figures = {{"first_negative", "first distance at which the sum of cosines is negative", count(first), "positions"},
+                 {"scanned", "distances looked at", scanned, "positions"}};
+  if (first)
+    out.findings.push_back(fmt::format("from distance {} on a vector can attend to its like less than to a random one, whose mean score is 0", *first));
+  else
+    out.findings.push_back(fmt::format("a vector attends to its like more than to a random one, whose mean score is 0, at every distance below {}", scanned));
+  out.grids.push_back(std::move(grid));
+  return out;
+}
+
+}  // namespace posenc::analyze_sections

@@ -1,0 +1,121 @@
+#include "analyze/turning.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "encodings/model.hpp"
+#include "encodings/mrope.hpp"
+#include "encodings/sinusoidal.hpp"
+#include "posenc/text.hpp"
+
+namespace posenc::analyze_sections {
+namespace {
+
+template <class E>
+const E* typed(const Encoding& encoding) {
+  const auto* model = dynamic_cast<const detail::Model<E>*>(&encoding);
+  return model == nullptr ? nullptr : &model->typed();
+}
+
+// The frequencies of one set, in whatever layout the table is.
+Turning::Exact exact_of(Rope rope, std::size_t set) {
+  rope.layout = RopeLayout::inv_freq;
+  rope.pair_stride.reset();
+  std::shared_ptr<const Evaluator> evaluator = erase(rope)->evaluator();
+  const std::int64_t pairs = rope.rotary() / 2;
+  return [=] {
+    std::vector<num::Real> list;
+    for (std::int64_t i = 0; i < pairs; ++i) list.push_back(evaluator->element(set, std::span(&i, 1)));
+    return list;
+  };
+}
+
+std::vector<double> rounded(const Turning::Exact& exact) {
+  std::vector<double> out;
+  // 192 bits leave the middle of the interval within 2^-130 of the value: its rounding is the value's.
+  num::at_precision(192, [&] {
+    out.clear();
+    for (const num::Real& f : exact()) out.push_back(f.to_double());
+    return 0;
+  });
+  return out;
+}
+
+// The frequency set that a model takes at that length.
+std::size_t set_at(const Rope& rope, std::optional<std::int64_t> context) {
+  const auto* longrope = std::get_if<rescale::LongRope>(&rope.rule);
+  return longrope != nullptr && context && *context > longrope->original_max_position_embeddings.value_or(0) ? 1 : 0;
+}
+
+}  // namespace
+
+Turning turning_of(const Rope& given, std::optional<std::int64_t> context) {
+  Rope rope = given;
+  rope.offset = 0;
+  if (context) rope.positions = Positions::range(0, *context);
+  Rope plain = rope;
+  plain.rule = rescale::Plain{};
+  plain.frequency_denominator = rope.geometry().frequency_denominator;
+  const RopeFacts rule = facts(rope);
+  const std::size_t set = set_at(rope, context);
+  Turning out;
+  out.exact_plain = exact_of(plain, 0);
+  out.exact_used = exact_of(rope, set);
+  out.plain = rounded(out.exact_plain);
+  out.used = rounded(out.exact_used);
+  out.method = rule.method;
+  out.set = rule.sets[set];
+  out.attention_factor = rule.attention_factor;
+  if (rope.inv_freq.empty()) out.base = rope.base;
+  out.denominator = *plain.frequency_denominator;
+  out.rope = std::move(rope);
+  return out;
+}
+
+std::optional<Turning> turning_of(const Question& q) {
+  if (const auto* rope = typed<Rope>(q.encoding)) return turning_of(*rope, q.context);
+  if (const auto* mrope = typed<Mrope>(q.encoding)) {
+    Rope rope;
+    rope.head_dim = mrope->head_dim;
+    rope.rotary_dim = mrope->rotary_dim;
+    rope.base = mrope->base;
+    rope.inv_freq = mrope->inv_freq;
+    rope.attention_factor = mrope->attention_factor;
+    return turning_of(rope, q.context);
+  }
+  if (const auto* table = typed<Sinusoidal>(q.encoding)) {
+    Turning out;
+    out.exact_plain = out.exact_used = [spec = *table] {
+      std::vector<num::Real> list;
+      for (std::int64_t i = 0; i < spec.pairs(); ++i) list.push_back(spec.inv_freq(i));
+      return list;
+    };
+    out.plain = out.used = rounded(out.exact_plain);
+    out.method = "default";
+    if (out.plain.empty()) return std::nullopt;
+    return out;
+  }
+  return std::nullopt;
+}
+
+std::string field_text(const Encoding& encoding, std::string_view name) {
+  for (const FieldView& f : encoding.fields())
+    if (f.name == name && f.present) return f.value;
+  return "";
+}
+std::optional<double> field_real(const Encoding& encoding, std::string_view name) {
+  const std::string text = field_text(encoding, name);
+  return text.empty() ? std::nullopt : std::optional(parse_real(text, name));
+}
+std::optional<std::int64_t> field_count(const Encoding& encoding, std::string_view name) {
+  const std::string text = field_text(encoding, name);
+  return text.empty() ? std::nullopt : std::optional(parse_int(text, name, true));
+}
+
+Cell number(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
+Cell number(const std::optional<double>& value) { return value ? number(*value) : Cell(); }
+Cell count(const std::optional<std::int64_t>& value) { return value ? Cell(*value) : Cell(); }
+std::string counted(std::int64_t n, const std::string& one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
+
+}  // namespace posenc::analyze_sections

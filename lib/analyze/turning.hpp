@@ -1,0 +1,41 @@
+// The pairs of an encoding that turn with the position, for every section that is about frequencies.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/section.hpp"
+#include "encodings/rope.hpp"
+#include "numeric/cosine_sum.hpp"
+
+namespace posenc::analyze_sections {
+
+struct Turning {
+  using Exact = num::CosineSum::Exact;
+  std::vector<double> plain, used;  ///< radians per position, before and after the rule; correctly rounded
+  Exact exact_plain, exact_used;    ///< the same at the precision in force
+  std::string method;               ///< the rule in force: "default", "yarn", ...
+  std::string set;                  ///< of several frequency sets the one that holds at the context; else ""
+  double attention_factor = 1;      ///< amplitude of cos and sin
+  std::optional<double> base;       ///< plain is base^(-2i/denominator), where it is
+  std::int64_t denominator = 0;
+  std::optional<Rope> rope;         ///< where other rules could be tried
+};
+/// Of rope, mrope and sinusoidal, with the frequencies that hold at the question's context; nothing for the others.
+[[nodiscard]] std::optional<Turning> turning_of(const Question& question);
+[[nodiscard]] Turning turning_of(const Rope& rope, std::optional<std::int64_t> context);
+
+/// The value of a parameter that was given or has a default; "" when it has neither, or there is none of that name.
+[[nodiscard]] std::string field_text(const Encoding& encoding, std::string_view name);
+/// The same as a number.
+[[nodiscard]] std::optional<double> field_real(const Encoding& encoding, std::string_view name);
+[[nodiscard]] std::optional<std::int64_t> field_count(const Encoding& encoding, std::string_view name);
+
+/// A number that JSON can hold, else nothing.
+[[nodiscard]] Cell number(double value);
+[[nodiscard]] Cell number(const std::optional<double>& value);
+[[nodiscard]] Cell count(const std::optional<std::int64_t>& value);
+/// "1 pair", "3 pairs"; `many` absent: one + "s".
+[[nodiscard]] std::string counted(std::int64_t n, const std::string& one);
+
+}  // namespace posenc::analyze_sections

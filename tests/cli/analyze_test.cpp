@@ -1,0 +1,156 @@
+// posenc analyze as a process: text and JSON of every config, sizes at the ends, and what it refuses.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include <sys/stat.h>
+
+#include "cli/process.hpp"
+#include "posenc/config.hpp"
+#include "posenc/error.hpp"
+
+namespace posenc::test {
+namespace {
+
+using Json = nlohmann::json;
+
+// Whether a word stands there by itself: "nan" is in "finance".
+bool says(const std::string& text, const std::string& word) {
+  const auto letter = [&](std::size_t at) { return at < text.size() && std::isalpha(static_cast<unsigned char>(text[at])) != 0; };
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+    if (!letter(at - 1) && !letter(at + word.size())) return true;
+  return false;
+}
+
+// Both reports of a command; texts without a number that is none.
+Json both(Words words) {
+  words.insert(words.begin(), "analyze");
+  CAPTURE(joined(words));
+  const Outcome text = run(words);
+  CHECK_MESSAGE(text.status == 0, text.err);
+  CHECK_MESSAGE(text.err.empty(), text.err);
+  CHECK(!text.out.empty());
+  for (const char* word : {"nan", "inf", "-inf"}) CHECK_MESSAGE(!says(text.out, word), text.out);
+  words.emplace_back("--json");
+  const Outcome json = run(words);
+  CHECK_MESSAGE(json.status == 0, json.err);
+  for (const char* word : {"nan", "inf", "NaN", "Infinity"}) CHECK_MESSAGE(!says(json.out, word), json.out);
+  return Json::parse(json.out);
+}
+
+const Json& sections(const Json& report, std::size_t subject = 0) { return report.at("subjects").at(subject).at("sections"); }
+
+fs::path configs() { return fs::path(POSENC_TEST_DATA) / "configs"; }
+
+}  // namespace
+
+TEST_CASE("analyze: every config that reads, and no other") {
+  std::size_t read = 0;
+  for (const auto& entry : fs::directory_iterator(configs())) {
+    const fs::path file = entry.path() / "config.json";
+    if (!fs::exists(file)) continue;
+    std::size_t readings = 0;
+    try {
+      readings = read_config(slurp(file), file.string()).readings.size();
+    } catch (const Error& e) {
+      CHECK(refused({"analyze", file.string()}, e.exit_status()) == "posenc: " + std::string(e.what()) + "\n");
+      continue;
+    }
+    ++read;
+    const Json report = both({entry.path().string()});
+    CHECK(report.at("kind") == "config");
+    CHECK(report.at("subjects").size() == readings);
+    for (const Json& subject : report.at("subjects")) {
+      if (subject.at("encoding") != "rope") continue;
+      for (const char* section : {"length", "wavelengths", "decay", "base", "entropy"}) CHECK_MESSAGE(subject.at("sections").contains(section), section);
+      for (const auto& [key, section] : subject.at("sections").items()) CHECK(section.at("findings").is_array());
+    }
+  }
+  CHECK(read > 50);
+}
+
+TEST_CASE("analyze: sizes at the ends") {
+  for (const char* context : {"1", "2", "3", "10M", "1G", "9007199254740992"}) {
+    both({"rope", "--context", context});
+    both({"rope", "--head-dim", "2", "--context", context});
+    both({"alibi", "--context", context});
+    both({"sinusoidal", "--context", context});
+    both({(configs() / "meta-llama--Llama-3.1-8B").string(), "--context", context});
+  }
+  both({"rope", "--head-dim", "65536", "--context", "100"});
+  both({"rope", "--base", "1e300"});
+  both({"rope", "--base", "1"});
+  both({"rope", "--base", "0.001"});
+  both({"rope", "--head-dim", "4", "--inv-freq", "0,0"});
+  both({"rope", "--head-dim", "4", "--inv-freq", "1e300,1e-300"});
+  both({"rope", "--method", "linear", "--factor", "0.5"});
+  both({"rope", "--positions", "0"});
+  both({"mrope"});
+  CHECK(both({"radix"}).at("subjects")[0].at("sections").empty());
+}
+
+TEST_CASE("analyze: help") {
+  const Outcome help = run({"analyze", "--help"});
+  CHECK(help.status == 0);
+  for (const char* option : {"--context", "--dtype", "--explain", "--exhaustive", "--json", "rope", "alibi"}) CHECK_MESSAGE(mentions(help.out, option), option);
+  CHECK(mentions(run({"--help"}).out, "analyze"));
+}
+
+TEST_CASE("analyze: the shape of the JSON") {
+  const Json report = both({"rope", "--base", "500000", "--positions", "8192", "--context", "128k"});
+  CHECK(report.at("file").is_null());
+  CHECK(report.at("kind") == "flags");
+  CHECK(sections(report).at("length").at("trained") == 8192);
+  CHECK(sections(report).at("length").at("context") == 131072);
+  CHECK(sections(report).at("wavelengths").at("pairs").size() == 64);  // whole, however long
+  CHECK(sections(report).at("wavelengths").at("pairs")[0].at("inv_freq") == 1.0);
+  CHECK(sections(report).at("wavelengths").at("first_never_turn") == 35);
+  CHECK(sections(report).at("base").at("holds") == false);
+  CHECK(report.at("remarks").empty());
+  const Outcome text = run({"analyze", "rope", "--base", "500000"});
+  CHECK(mentions(text.out, "of 64 rows; --json has all"));
+}
+
+TEST_CASE("analyze: specs and files that carry one") {
+  const Scratch scratch;
+  const Outcome spec = run({"generate", "rope", "--head-dim", "64", "--positions", "300", "--print-spec"});
+  spill(scratch / "spec.json", spec.out);
+  const Json of_spec = both({scratch / "spec.json"});
+  CHECK(of_spec.at("kind") == "spec");
+  CHECK(run({"generate", "rope", "--head-dim", "64", "--positions", "300", "-o", scratch / "table.safetensors"}).status == 0);
+  const Json of_file = both({scratch / "table.safetensors"});
+  CHECK(of_file.at("kind") == "file");
+  CHECK(of_file.at("subjects") == of_spec.at("subjects"));
+  CHECK(both({"rope", "--head-dim", "64", "--positions", "300"}).at("subjects") == of_spec.at("subjects"));
+  CHECK(sections(of_file).at("length").at("trained") == 300);
+}
+
+TEST_CASE("analyze: what is refused") {
+  CHECK(mentions(refused({"analyze"}, 2), "analyze wants"));
+  CHECK(mentions(refused({"analyze", "rope", "--context", "0"}, 2), "context"));
+  CHECK(mentions(refused({"analyze", "rope", "--context", "-5"}, 2), "context"));
+  CHECK(mentions(refused({"analyze", "rope", "--context", "9007199254740993"}, 2), "context"));
+  CHECK(mentions(refused({"analyze", "rope", "--context", "many"}, 2), "many"));
+  CHECK(mentions(refused({"analyze", "rope", "--dtype", "i64"}, 2), "i64"));
+  CHECK(mentions(refused({"analyze", "rope", "--method", "yarn"}, 2), "factor"));
+  CHECK(mentions(refused({"analyze", "rope", "--head-dim", "3"}, 2), "even"));
+  const std::string config = (configs() / "meta-llama--Llama-3.1-8B").string();
+  refused({"analyze", config, "--base", "7"}, 2);
+  refused({"analyze", config, "rope"}, 2);
+  const Scratch scratch;
+  refused({"analyze", scratch / "absent.json"}, 4);
+  refused({"analyze", scratch / "."}, 4);  // a folder without config.json
+  spill(scratch / "empty", "");
+  refused({"analyze", scratch / "empty"}, 3);
+  spill(scratch / "cut.json", "{\"posenc\": ");
+  refused({"analyze", scratch / "cut.json"}, 3);
+  spill(scratch / "list.json", "[1, 2]");
+  refused({"analyze", scratch / "list.json"}, 3);
+  CHECK(run({"generate", "rope", "--positions", "10", "--tensor", "cos", "-o", "-"}, {.out_path = {}}).status == 0);
+  spill(scratch / "bare.npy", run({"generate", "rope", "--positions", "10", "--tensor", "cos", "-o", "-"}).out);
+  CHECK(mentions(refused({"analyze", scratch / "bare.npy"}, 2), "carries no spec"));
+  REQUIRE(::mkfifo((scratch / "fifo").c_str(), 0600) == 0);
+  const std::string line = refused({"analyze", scratch / "fifo"}, 3);
+  CHECK(!line.empty());
+}
+
+}  // namespace posenc::test
