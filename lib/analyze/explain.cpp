@@ -35,6 +35,7 @@ struct Spelling {
   std::array<std::string_view, programs.size()> words;
   std::string_view flag_rules = "", gguf_type = "float32", gguf_rules = "";
   bool alternative = false;  ///< says again what another row has said
+  bool optional = false;     ///< left out where it is the default, which is the same everywhere
 };
 #define POSENC_BLOCK(name) "rope_scaling." name, "rope_parameters." name, "rope_parameters." name
 constexpr std::array<Spelling, 19> spellings{{
@@ -53,9 +54,9 @@ constexpr std::array<Spelling, 19> spellings{{
     {"attention_factor",
      {"rope_scaling.attention_factor", "rope_parameters.attention_factor", "rope_parameters.attn_factor",
       "--override-kv A.rope.scaling.attn_factor=float:", "rope.scaling.attn_factor"}},
-    {"beta_fast", {POSENC_BLOCK("beta_fast"), "--yarn-beta-fast", "rope.scaling.yarn_beta_fast"}, "yarn", "float32", "yarn"},
-    {"beta_slow", {POSENC_BLOCK("beta_slow"), "--yarn-beta-slow", "rope.scaling.yarn_beta_slow"}, "yarn", "float32", "yarn"},
-    {"truncate", {POSENC_BLOCK("truncate"), "", ""}},
+    {"beta_fast", {POSENC_BLOCK("beta_fast"), "--yarn-beta-fast", "rope.scaling.yarn_beta_fast"}, "yarn", "float32", "yarn", false, true},
+    {"beta_slow", {POSENC_BLOCK("beta_slow"), "--yarn-beta-slow", "rope.scaling.yarn_beta_slow"}, "yarn", "float32", "yarn", false, true},
+    {"truncate", {POSENC_BLOCK("truncate"), "", ""}, "", "", "", false, true},
     {"mscale", {POSENC_BLOCK("mscale"), "", ""}},
     {"mscale_all_dim", {POSENC_BLOCK("mscale_all_dim"), "", "rope.scaling.yarn_log_multiplier"}, "", "float32", "yarn"},
     {"low_freq_factor", {POSENC_BLOCK("low_freq_factor"), "", ""}},
@@ -107,8 +108,6 @@ struct WindowWord {
 };
 constexpr std::array<WindowWord, 2> window_words{{{"base", "rope.freq_base_swa"}, {"rotary_dim", "rope.dimension_count_swa"}}};
 
-// Quantities that llama.cpp takes from its defaults when they are these.
-constexpr double default_beta_fast = 32, default_beta_slow = 1;
 // Amplitudes of real models stay below 1.5 (factor 128: 1.485); above this one it is a slip.
 constexpr double loud = 3;
 
@@ -263,24 +262,24 @@ class Explainer {
   }
 
   void collect() {
-    Quantity& rule = add("rule", "rule", "", facts_.method);
+    Quantity& rule = add("rule", "how frequencies are rescaled", "", facts_.method);
     give(rule, "");
     for (std::size_t p = 0; p < programs.size(); ++p)
       if (!rule.given[p].is_null()) rule.given[p] = std::string(name_for(p));
     if (in_window()) rule.given[transformers4] = Json();  // there it is the rule of the other layers
     if (factor_) {
-      Quantity& row = add("factor", "factor (context ratio)", "", *factor_);
+      Quantity& row = add("factor", "context ratio", "", *factor_);
       if (!naming_->by_base) give(row, *factor_);
-      if (std::isfinite(1 / *factor_)) give(add("freq_scale", "frequency scale, 1 / factor", "", 1 / *factor_), 1 / *factor_);
+      if (std::isfinite(1 / *factor_)) give(add("freq_scale", "1 / factor", "", 1 / *factor_), 1 / *factor_);
     }
     const bool stretched = alpha_ && (*alpha_ != 1 || naming_->by_base);
-    if (stretched) add("alpha", "NTK alpha: how far the last wavelength is stretched", "", *alpha_);
+    if (stretched) add("alpha", "NTK's alpha: how far the last wavelength is stretched", "", *alpha_);
     if (rope_.inv_freq.empty()) {
-      Quantity& base = add("base", "base (rope_theta)", "", rope_.base);
+      Quantity& base = add("base", "rope_theta", "", rope_.base);
       if (!naming_->by_base) give(base, rope_.base);
     }
     if (stretched) {
-      Quantity& row = add("effective_base", "base that stretches the last wavelength as far, base * alpha^(d/(d-2))", "", *effective_base_);
+      Quantity& row = add("effective_base", "base * alpha^(d/(d-2)): the base that alone stretches the last wavelength as far", "", *effective_base_);
       if (naming_->by_base) give(row, *effective_base_);
     }
     if (original_) give(add("original_max_position_embeddings", "length trained for", "positions", *original_), *original_);
@@ -289,7 +288,7 @@ class Explainer {
     lengths();
     widths();
     amplitude();
-    add("softmax_multiplier", "second magnitude: factor on the attention scale (softmax_multiplier)", "", softmax_);
+    add("softmax_multiplier", "second magnitude: factor on the attention scale", "", softmax_);
     rest();
     if (by_divisors()) {
       Quantity& row = add("divisors", "divisors of the plain frequencies", "", std::string("posenc generate --for llama.cpp writes them"));
@@ -304,7 +303,7 @@ class Explainer {
     Quantity& row = add("declared", "positions to declare", "positions", declared);
     give(row, declared);
     if (std::find(multiplied_by_vllm.begin(), multiplied_by_vllm.end(), facts_.method) != multiplied_by_vllm.end()) row.given[vllm] = Json();
-    Quantity& use = add("context", "positions in use", "positions", *context_);
+    Quantity& use = add("context", "positions to serve", "positions", *context_);
     give(use, *context_);
     if (naming_->flags.empty()) use.given[llama_flags] = *context_;
     if (naming_->gguf.empty()) use.given[gguf] = *context_;
@@ -322,7 +321,7 @@ class Explainer {
 
   // Amplitudes are written where a program would not come to the same by itself.
   void amplitude() {
-    Quantity& row = add("attention_factor", "first magnitude: amplitude of cos and sin (attention_factor)", "", amplitude_);
+    Quantity& row = add("attention_factor", "first magnitude: amplitude of cos and sin", "", amplitude_);
     const bool read = yarn() || facts_.method == "longrope";
     if (read && !close(amplitude_, usual_amplitude())) row.given[transformers4] = row.given[transformers5] = amplitude_;
     const double rest = amplitude_ / own_amplitude();
@@ -338,14 +337,14 @@ class Explainer {
     for (const FieldView& f : question_.encoding.fields()) {
       const bool shown_already = std::any_of(rows_.begin(), rows_.end(), [&](const Quantity& q) { return q.key == f.name; });
       if (f.group != facts_.method || !f.present || shown_already || f.name == "max_position_embeddings") continue;
+      if (spelling_of(f.name) == nullptr && f.value == f.fallback) continue;  // ours alone, and as everybody has it
       const Json value = json_of(f);
       Quantity& row = add(f.name, f.help, f.unit, cell_of(value));
       if ((f.name == "mscale" || f.name == "mscale_all_dim") && !weighted() && !deepseek()) continue;  // without effect
+      if (const Spelling* s = spelling_of(f.name); s != nullptr && s->optional && f.value == f.fallback) continue;
       give(row, value);
       if (f.name == "mscale_all_dim")  // as llama.cpp's converter writes it for DeepSeek
         row.given[gguf] = deepseek() ? Json(0.1 * *number(f.name)) : Json();
-      if ((f.name == "beta_fast" && *number(f.name) == default_beta_fast) || (f.name == "beta_slow" && *number(f.name) == default_beta_slow))
-        row.given[llama_flags] = row.given[gguf] = Json();
     }
   }
   static Json json_of(const FieldView& f) {
@@ -381,26 +380,24 @@ class Explainer {
   [[nodiscard]] Grid words() const {
     Grid grid{"words", "One set of numbers in the words of other programs", {{"quantity", "quantity", ""}, {"value", "value", ""}}, {}};
     for (const ProgramName& p : programs) grid.columns.push_back({std::string(p.key), std::string(p.label), ""});
+    grid.columns.push_back({"meaning", "meaning", ""});
     for (const Quantity& q : rows_) {
-      std::vector<Cell> row{q.unit.empty() ? q.label : fmt::format("{} [{}]", q.label, q.unit), q.value};
+      std::vector<Cell> row{q.key, q.value};
       const Spelling* s = spelling_of(q.key);
       for (std::size_t p = 0; p < programs.size(); ++p)
         row.push_back(q.given[p].is_null() ? Cell() : Cell((s->alternative ? "or " : "") + phrase(p, *s, q.given[p])));
+      row.push_back(q.unit.empty() ? q.label : fmt::format("{} [{}]", q.label, q.unit));
       grid.rows.push_back(std::move(row));
     }
-    // The key of a row for programs that read the JSON.
-    grid.columns.insert(grid.columns.begin(), Column{"key", "key", ""});
-    for (std::size_t i = 0; i < rows_.size(); ++i) grid.rows[i].insert(grid.rows[i].begin(), rows_[i].key);
     return grid;
   }
 
   // The same to copy: one object, one command line, one list of keys.
   [[nodiscard]] Grid settings() const {
     Grid grid{"settings", "The same, to copy", {{"program", "program", ""}, {"text", "text", ""}}, {}};
-    for (std::size_t p = 0; p < programs.size(); ++p) {
-      grid.rows.push_back({std::string(programs[p].label), name_for(p).empty() ? Cell() : Cell(setting(p))});
-    }
-    grid.rows.push_back({std::string("vLLM before 0.12"), name_for(transformers4).empty() || in_window() ? Cell() : Cell(older_vllm())});
+    for (std::size_t p = 0; p < programs.size(); ++p)
+      grid.rows.push_back({std::string(programs[p].key), name_for(p).empty() ? Cell() : Cell(setting(p))});
+    grid.rows.push_back({std::string("vllm_before_0.12"), name_for(transformers4).empty() || in_window() ? Cell() : Cell(older_vllm())});
     return grid;
   }
   // What a program's words make together: nested JSON, and a line of flags or keys.
@@ -500,7 +497,8 @@ class Explainer {
     if (question_.reading == nullptr || !factor_ || *factor_ == 1) return std::nullopt;
     for (const Setting& s : question_.reading->settings)
       if (s.field == "base" && s.origin.find("default") != std::string::npos)
-        return fmt::format("no base is in the file and {} is taken ({}) while factor is {}; check rope_theta", s.value, s.origin, shown(*factor_));
+        return fmt::format("the file names no base: {} is the {}, and factor is {}; check that rope_theta was not lost", shown(rope_.base), s.origin,
+                           shown(*factor_));
     return std::nullopt;
   }
   Finding no_ramp() const {

@@ -219,12 +219,12 @@ TEST_CASE("B17: the factor, the original length and what they reach") {
 TEST_CASE("explain: Qwen3's YaRN, word for word") {
   const auto qwen3 = made("rope", {{"base", "1000000"}, {"method", "yarn"}, {"factor", "4"}, {"original_max_position_embeddings", "32768"}});
   const Section s = explained(*qwen3, 131072);
-  CHECK(text(setting(s, "llama.cpp flags")) == "--rope-scaling yarn --rope-scale 4 --rope-freq-base 1000000 --yarn-orig-ctx 32768 --ctx-size 131072");
-  CHECK(text(setting(s, "vLLM (from 0.12)")) ==
-        R"(--hf-overrides '{"rope_parameters":{"rope_type":"yarn","factor":4.0,"rope_theta":1000000.0,"original_max_position_embeddings":32768,)"
-        R"("beta_fast":32.0,"beta_slow":1.0,"truncate":true}}' --max-model-len 131072)");
-  CHECK(text(setting(s, "vLLM before 0.12")).starts_with(R"(--rope-scaling '{"rope_type":"yarn","factor":4.0,)"));
-  CHECK(text(setting(s, "GGUF keys (A: architecture)")) ==
+  CHECK(text(setting(s, "llama_cpp")) == "--rope-scaling yarn --rope-scale 4 --rope-freq-base 1000000 --yarn-orig-ctx 32768 --ctx-size 131072");
+  CHECK(text(setting(s, "vllm")) ==
+        R"(--hf-overrides '{"rope_parameters":{"rope_type":"yarn","factor":4.0,"rope_theta":1000000.0,"original_max_position_embeddings":32768}}' )"
+        "--max-model-len 131072");
+  CHECK(text(setting(s, "vllm_before_0.12")).starts_with(R"(--rope-scaling '{"rope_type":"yarn","factor":4.0,)"));
+  CHECK(text(setting(s, "gguf")) ==
         "A.rope.scaling.type = yarn (string); A.rope.scaling.factor = 4 (float32); A.rope.freq_base = 1000000 (float32); "
         "A.rope.scaling.original_context_length = 32768 (uint32); A.context_length = 131072 (uint32); A.rope.dimension_count = 128 (uint32)");
   CHECK(text(word(s, "factor", "transformers_v4")) == "rope_scaling.factor: 4.0");
@@ -257,7 +257,7 @@ TEST_CASE("explain: what it writes for transformers reads back to the same table
     settings.insert(settings.end(), rule.begin(), rule.end());
     const auto rope = made("rope", settings);
     const Section s = explained(*rope, length);
-    for (const char* program : {"transformers 4 config.json", "transformers 5 config.json"}) {
+    for (const char* program : {"transformers_v4", "transformers_v5"}) {
       CAPTURE(program);
       CAPTURE(rule.empty() ? "default" : rule[0].second);
       Json config = Json::parse(text(setting(s, program)));
@@ -296,7 +296,7 @@ TEST_CASE("explain: what it writes for llama.cpp makes the same table by llama.c
     settings.insert(settings.end(), rule.begin(), rule.end());
     const auto rope = made("rope", settings);
     const Section s = explained(*rope, 65536);
-    for (const LlamaCpp& got : {from_flags(text(setting(s, "llama.cpp flags")), d), from_keys(text(setting(s, "GGUF keys (A: architecture)")), d)}) {
+    for (const LlamaCpp& got : {from_flags(text(setting(s, "llama_cpp")), d), from_keys(text(setting(s, "gguf")), d)}) {
       near(got.inv_freq, inv_freq(*rope, 65536), 1e-12);
       CHECK(got.multiplier == doctest::Approx(facts(rope_of(*rope)).attention_factor).epsilon(1e-12));
     }
@@ -310,14 +310,14 @@ TEST_CASE("explain: what cannot be said is said") {
   const Section llama = explained(*llama3, 131072);
   CHECK(has_finding(llama, "llama.cpp has no llama3 rule"));
   CHECK(text(word(llama, "divisors", "gguf")) == "tensor rope_freqs.weight [64 numbers]");
-  CHECK(empty(setting(llama, "llama.cpp flags")));
+  CHECK(empty(setting(llama, "llama_cpp")));
   const Section dynamic = explained(*made("rope", {{"method", "dynamic"}, {"factor", "2"}, {"max_position_embeddings", "2048"}}), 4096);
   // B11: base 30527.736748807 at length 4096.
   CHECK(has_finding(dynamic, "--rope-scaling none --rope-freq-base 30527.7367 is its table of 4096 positions"));
   CHECK(text(word(dynamic, "declared", "transformers_v5")) == "max_position_embeddings: 2048");
   const Section qwen = explained(*made("rope", {{"method", "dynamic"}, {"variant", "qwen"}, {"max_position_embeddings", "2048"}}), 4096);
   CHECK(has_finding(qwen, "method dynamic in its variant qwen is not a setting"));
-  CHECK(empty(setting(qwen, "transformers 5 config.json")));
+  CHECK(empty(setting(qwen, "transformers_v5")));
   CHECK(has_finding(explained(*made("rope", {{"method", "ntk-mixed"}, {"factor", "8"}})), "method ntk-mixed is not a setting"));
   CHECK(has_finding(explained(*made("rope", {{"head_dim", "4"}, {"inv_freq", "1,0.01"}})), "explicit inv_freq is not a setting"));
   CHECK(has_finding(explained(*made("rope", {{"method", "linear"}, {"factor", "2"}, {"attention_factor", "1.5"}})), "1.5 cannot be said with linear"));
@@ -373,7 +373,7 @@ TEST_CASE("explain: windowed layers keep their own base, under the key that the 
     CHECK(text(word(s, "base", "transformers_v4")) == "rope_local_base_freq: 20000.0");
     CHECK(text(word(s, "base", "gguf")) == "A.rope.freq_base_swa = 20000 (float32)");
     CHECK(empty(word(s, "rule", "transformers_v4")));
-    CHECK(empty(setting(s, "llama.cpp flags")));
+    CHECK(empty(setting(s, "llama_cpp")));
   }
   CHECK(seen);
 }
