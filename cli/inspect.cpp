@@ -178,7 +178,7 @@ bool starts_like_json(const std::string& path) {
 bool is_spec(const std::string& path) {
   const std::string text = read_text(path);
   try {
-    const Json root = Json::parse(text);
+    const nlohmann::json root = nlohmann::json::parse(text);  // an ordered one searches its keys one by one: minutes for a hostile file
     return root.contains("posenc") || root.contains("encoding") || root.contains("tables");
   } catch (const Json::exception&) {
     return false;  // the config reader says what is wrong with it

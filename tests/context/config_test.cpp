@@ -563,6 +563,20 @@ TEST_CASE("Gemma-3: the factor reaches the full layers only, and layers are name
   CHECK(number(*find(v5, "sliding_attention"), "base", 0) == 10000);
 }
 
+TEST_CASE("an encoder and a decoder that are models of their own") {
+  const std::string donut =
+      R"({"model_type":"vision-encoder-decoder","encoder":{"model_type":"donut-swin","image_size":224,"patch_size":4,"window_size":7,"depths":[2,2],"num_heads":[4,8]},
+          "decoder":{"model_type":"gpt2","n_positions":1024,"n_embd":768}})";
+  const ConfigReading config = posenc::read_config(donut, "config.json");
+  REQUIRE(config.readings.size() == 3);
+  CHECK(config.readings[0].layer_type == "encoder_stage_0");
+  CHECK(config.readings[1].encoding == "swin");
+  CHECK(config.readings[2].layer_type == "decoder");
+  CHECK(setting(config.readings[2], "length") == "1024");
+  CHECK(config.readings[2].settings[0].origin == "decoder.n_positions");
+  refused(R"({"model_type":"encoder-decoder","encoder":{},"decoder":{}})", {"encoder has no model_type"});
+}
+
 TEST_CASE("the list of model classes is well formed") {
   std::set<std::string> seen;
   for (const posenc::config::ModelClass& entry : posenc::config::model_classes()) {
