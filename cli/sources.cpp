@@ -143,7 +143,7 @@ bool starts_like_json(const std::string& path) {
 
 bool is_spec(const std::string& text) {
   try {
-    const auto root = nlohmann::json::parse(text);
+    const auto root = nlohmann::json::parse(text);  // an ordered one searches its keys one by one: minutes for a hostile file
     return root.contains("posenc") || root.contains("encoding") || root.contains("tables");
   } catch (const nlohmann::json::exception&) {
     return false;  // the config reader says what is wrong with it

@@ -83,6 +83,8 @@ std::vector<ConfigArchitecture> read_architectures(std::string_view text, std::s
     out.push_back(evaluated(model.with_defaults(&defaults, type), part, *known, *architecture, rotates ? rotary_pairs(text, name) : std::nullopt));
   };
   add(opened.model(), opened.text.front().name(), opened.text_type);
+  for (const Place& half : opened.halves())
+    if (const auto type = opened.whole().at({half}).word({"model_type"})) add(opened.whole().at({half}), half.name(), type->value);
   for (const Place& tower : opened.whole().objects("vision_config")) {
     const auto named = opened.whole().at({tower}).word({"model_type"});
     // CLIP's file need not name its towers' types.

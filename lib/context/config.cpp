@@ -72,6 +72,18 @@ void finish(Reading& reading, const Log& log) {
   reading.attention_factor = amplitude_of(reading);
 }
 
+// One side of an encoder-decoder that is a model of its own: "decoder", or "encoder_stage_0".
+std::vector<Reading> read_half(const Lookup& half) {
+  const std::string name = half.places().front().name();
+  const auto type = half.word({"model_type"});
+  if (!type) half.fail(fmt::format("{} has no model_type, so its class is not known; add it", name));
+  const ModelClass* known = find_model_class(type->value);
+  const Json defaults = known != nullptr ? Json::parse(known->defaults) : Json::object();
+  std::vector<Reading> readings = read_family(half.with_defaults(&defaults, type->value), known);
+  for (Reading& reading : readings) reading.layer_type = reading.layer_type.empty() ? name : name + "_" + reading.layer_type;
+  return readings;
+}
+
 }  // namespace
 
 ConfigReading read(std::string_view text, std::string_view name) {
@@ -80,7 +92,10 @@ ConfigReading read(std::string_view text, std::string_view name) {
   ConfigReading result;
   result.model_type = opened.model_type;
   const bool clip = opened.model_type == "clip";
-  result.readings = read_family(model, opened.known);
+  const std::vector<Place> halves = opened.halves();
+  if (halves.empty()) result.readings = read_family(model, opened.known);
+  for (const Place& half : halves)
+    for (Reading& reading : read_half(whole.at({half}))) result.readings.push_back(std::move(reading));
   if (clip)
     for (Reading& reading : result.readings) reading.layer_type = "text";
   const Lookup around = clip ? whole : whole.at(opened.text);

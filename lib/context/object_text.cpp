@@ -82,6 +82,7 @@ ObjectText::ObjectText(std::string_view text) {
     at = next + 1;
   }
   style_lead_ = members_.front().lead;
+  style_next_ = members_[members_.size() > 1 ? 1 : 0].lead;
   style_colon_ = members_.front().colon;
 }
 
@@ -89,8 +90,9 @@ ObjectText ObjectText::inside(const ObjectText& parent, std::string_view unit) {
   ObjectText object;
   const std::string lead(parent.style_lead_);
   object.style_colon_ = parent.style_colon_;
+  object.style_next_ = parent.style_next_;
   if (lead.find('\n') == std::string::npos) return object;
-  object.style_lead_ = lead + std::string(unit);
+  object.style_lead_ = object.style_next_ = lead + std::string(unit);
   object.closing_ = lead;
   return object;
 }
@@ -143,13 +145,8 @@ std::string ObjectText::text() const {
   bool first = true;
   for (const Member& m : members_) {
     if (!first) out += ',';
-    const bool added = m.key_text.empty();  // in the style of the others; on one line a blank follows each comma
-    if (first)
-      out += style_lead_;
-    else if (added)
-      out += style_lead_.empty() ? std::string_view(" ") : std::string_view(style_lead_);
-    else
-      out += m.lead;
+    const bool added = m.key_text.empty();  // in the style of the others
+    out += first ? std::string_view(style_lead_) : added ? std::string_view(style_next_) : m.lead;
     out += m.new_key ? std::string_view(*m.new_key) : m.key_text;
     out += added ? std::string_view(style_colon_) : m.colon;
     out += m.new_value ? std::string_view(*m.new_value) : m.value;

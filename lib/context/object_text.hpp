@@ -46,7 +46,7 @@ class ObjectText {
   [[nodiscard]] Member* find(std::string_view key) { return const_cast<Member*>(std::as_const(*this).find(key)); }
 
   std::vector<Member> members_;
-  std::string style_lead_, style_colon_ = ": ", closing_;
+  std::string style_lead_, style_next_ = " ", style_colon_ = ": ", closing_;  ///< before the first member, before others
 };
 
 /// `value` written `unit` further in, or further out.

@@ -117,4 +117,12 @@ OpenedConfig::OpenedConfig(std::string_view json_text, std::string_view name) : 
   defaults_ = known != nullptr ? Json::parse(known->defaults) : Json::object();
 }
 
+std::vector<Place> OpenedConfig::halves() {
+  std::vector<Place> out;
+  if (!model_type.ends_with("encoder-decoder")) return out;
+  for (std::string_view half : {"encoder", "decoder"})
+    for (const Place& place : whole().objects(half)) out.push_back(place);
+  return out;
+}
+
 }  // namespace posenc::config

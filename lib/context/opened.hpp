@@ -24,6 +24,8 @@ class OpenedConfig {
   bool nested = false;         ///< the text model is a part of the file
   const ModelClass* known;     ///< the class of text_type; null when it is not in the list
 
+  /// "encoder" and "decoder" where each is a model of its own (encoder-decoder, vision-encoder-decoder); else nothing.
+  [[nodiscard]] std::vector<Place> halves();
   [[nodiscard]] Lookup whole() { return {file_, log, {{&root_, "", ""}}, nullptr, ""}; }
   /// The text model's keys, with the defaults of its class.
   [[nodiscard]] Lookup model() { return {file_, log, text, &defaults_, text_type}; }

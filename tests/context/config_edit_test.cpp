@@ -115,7 +115,7 @@ TEST_CASE("B17: a wrong maximum is not taken for the trained length, and stated 
 TEST_CASE("linear raises the maximum, dynamic keeps it, ntk is another base") {
   std::vector<std::string> remarks;
   const std::string linear = posenc::rescaled_config(llama(), "config.json", {.method = "linear", .factor = 2}, &remarks);
-  CHECK(linear == R"({"model_type":"llama","hidden_size":4096,"num_attention_heads":32,"max_position_embeddings":8192,"rope_theta":10000.0, "rope_scaling":{"rope_type":"linear", "factor":2.0}})");
+  CHECK(linear == R"({"model_type":"llama","hidden_size":4096,"num_attention_heads":32,"max_position_embeddings":8192,"rope_theta":10000.0,"rope_scaling":{"rope_type":"linear","factor":2.0}})");
   CHECK(reading(linear).context == 8192);
   REQUIRE(!remarks.empty());  // vLLM would serve 16384
   CHECK(remarks[0].find("--max-model-len 8192") != std::string::npos);

@@ -12,7 +12,9 @@
 #include <sstream>
 
 #include "context/model_classes.hpp"
+#include "posenc/architectures.hpp"
 #include "posenc/config.hpp"
+#include "posenc/config_edit.hpp"
 #include "posenc/encoding.hpp"
 #include "posenc/error.hpp"
 #include "posenc/spec.hpp"
@@ -280,6 +282,23 @@ void read_or_refuse(const std::string& text) {
   }
 }
 
+// The same of all that writes configs or looks at their tensors.
+void change_or_refuse(const std::string& text) {
+  const auto attempt = [&](auto&& act) {
+    try {
+      act();
+    } catch (const posenc::Error& error) {
+      CAPTURE(error.what());
+      CHECK(std::string_view(error.what()).find('\n') == std::string_view::npos);
+      CHECK((error.failure() == posenc::Failure::bad_input || error.failure() == posenc::Failure::usage));
+    }
+  };
+  attempt([&] { (void)posenc::architectures_in(text, "config.json"); });
+  for (const auto dialect : {posenc::ConfigDialect::v4, posenc::ConfigDialect::v5}) attempt([&] { (void)posenc::in_dialect(text, "config.json", dialect); });
+  for (const char* method : {"yarn", "ntk"})
+    attempt([&] { (void)posenc::rescaled_config(text, "config.json", {.method = method, .factor = 2, .settings = {{"original_max_position_embeddings", "16"}}, .replace = true}); });
+}
+
 std::string refusal(const std::string& text) {
   try {
     (void)posenc::read_config(text, "config.json");
@@ -366,6 +385,8 @@ TEST_CASE("bad configs are refused, or read with a warning where the manifest al
 }
 
 TEST_CASE("any key of a published config may turn into rubbish") {
+  constexpr int share = 5;  // of the rubbish that is also rewritten: a prime, so that every value and key has its turn
+  int number = 0;
   const Json values = Json::parse(R"([null, "x", -1, 0, 1e300, [], {}, true, 1.5, 3, 9223372036854775807, [0], {"a":1}])");
   for (const Json& entry : manifest()) {
     const std::string file = entry.at("file");
@@ -389,6 +410,7 @@ TEST_CASE("any key of a published config may turn into rubbish") {
         Json changed = config;
         changed[at] = value;
         read_or_refuse(changed.dump());
+        if (++number % share == 0) change_or_refuse(changed.dump());
         if (value.is_null()) {  // and without it
           Json& parent = changed[at.parent_pointer()];
           if (parent.is_object()) parent.erase(at.back()), read_or_refuse(changed.dump());
@@ -561,6 +583,20 @@ TEST_CASE("Gemma-3: the factor reaches the full layers only, and layers are name
   CHECK(v5.dialect == "nested");
   CHECK(setting(*find(v5, "full_attention"), "method") == "linear");
   CHECK(number(*find(v5, "sliding_attention"), "base", 0) == 10000);
+}
+
+TEST_CASE("an encoder and a decoder that are models of their own") {
+  const std::string donut =
+      R"({"model_type":"vision-encoder-decoder","encoder":{"model_type":"donut-swin","image_size":224,"patch_size":4,"window_size":7,"depths":[2,2],"num_heads":[4,8]},
+          "decoder":{"model_type":"gpt2","n_positions":1024,"n_embd":768}})";
+  const ConfigReading config = posenc::read_config(donut, "config.json");
+  REQUIRE(config.readings.size() == 3);
+  CHECK(config.readings[0].layer_type == "encoder_stage_0");
+  CHECK(config.readings[1].encoding == "swin");
+  CHECK(config.readings[2].layer_type == "decoder");
+  CHECK(setting(config.readings[2], "length") == "1024");
+  CHECK(config.readings[2].settings[0].origin == "decoder.n_positions");
+  refused(R"({"model_type":"encoder-decoder","encoder":{},"decoder":{}})", {"encoder has no model_type"});
 }
 
 TEST_CASE("the list of model classes is well formed") {

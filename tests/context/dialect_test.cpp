@@ -114,7 +114,7 @@ TEST_CASE("bytes beside the rotary keys stay: order, spelling, NaN, integers of 
   CHECK(in_dialect(v5, "config.json", ConfigDialect::v4) == again);
   // On one line, behind a byte-order mark, keys spelt with escapes, a block that is empty.
   CHECK(in_dialect("\xEF\xBB\xBF{\"model_type\":\"llama\",\"rope_\\u0074heta\":5e5,\"rope_scaling\":{}}", "config.json", ConfigDialect::v5) ==
-        "\xEF\xBB\xBF{\"model_type\":\"llama\",\"rope_parameters\":{\"rope_type\":\"default\", \"rope_theta\":5e5}}");
+        "\xEF\xBB\xBF{\"model_type\":\"llama\",\"rope_parameters\":{\"rope_type\":\"default\",\"rope_theta\":5e5}}");
 }
 
 TEST_CASE("what a dialect does not change comes back as it is") {
