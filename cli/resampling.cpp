@@ -35,10 +35,12 @@ bool is_method(const std::string& text) {
 
 // A rule on frequencies is not for an array of which nothing but the values is known.
 bool is_rule(const std::string& field, const std::string& text) {
-  for (const EncodingEntry& entry : encodings())
-    for (const FieldView& f : entry.make()->all_fields())
-      if (is_rule_parameter(*entry.make(), f.name) && f.name == field)
-        if (f.choices.empty() || std::any_of(f.choices.begin(), f.choices.end(), [&](const auto& choice) { return choice.first == text; })) return true;
+  for (const EncodingEntry& entry : encodings()) {
+    const auto encoding = entry.make();
+    if (!is_rule_parameter(*encoding, field)) continue;
+    for (const FieldView& f : encoding->all_fields())
+      if (f.name == field && (f.choices.empty() || std::any_of(f.choices.begin(), f.choices.end(), [&](const auto& choice) { return choice.first == text; }))) return true;
+  }
   return false;
 }
 
@@ -47,8 +49,8 @@ Resampling options_of(const Given& given, std::optional<std::int64_t> context, c
   Resampling how;
   for (const auto& [field, text] : given.settings) {
     if ((!has(names, field) || (field == "method" && !is_method(text))) && is_rule(field, text))
-      fail_usage(fmt::format("{} carries no spec, so that no rule on frequencies can be put on it; say what it is with an encoding, --spec or --config, or resize its values with --method linear, "
-                             "cubic, tile, ..",
+      fail_usage(fmt::format("{} carries no spec, so that no rule on frequencies can be put on it; say what it is with an encoding, --spec or --config, or "
+                             "resize its values with --method linear, cubic, tile, ..",
                              path));
     if (!has(names, field)) fail_usage(fmt::format("{} is no parameter of resampling{}", flag_of(field), did_you_mean(field, names)));
     how.set(field, text);

@@ -135,13 +135,15 @@ class Ruled {
     fail_usage(fmt::format("{} is lengthened by a rule on its frequencies: say which with method: {}", encoding_.name(), one_of(names)));
   }
 
-  // The plain encoding, then all that was asked but the trained length, which rules spell in two ways.
+  // The plain encoding, then all that was asked but the trained length, which rules spell in two ways. A rule that replaces
+  // itself keeps the parameters that are not said anew (DeepSeek's mscale, gpt-oss' truncate, LongRoPE's lists), but no
+  // magnitude that was worked out for the old factor.
   void start(const std::string& method) {
     made_ = make_encoding(encoding_.name());
     const bool drops = in_force() && !at_one_;
     Settings kept;
     for (const FieldView& f : before_) {
-      if (!f.present || f.name == "method" || (!f.group.empty() && !at_one_)) continue;
+      if (!f.present || f.name == "method" || (!f.group.empty() && now_ != method)) continue;
       if ((drops && among(magnitudes, f.name)) || given(how_.settings, f.name)) continue;
       kept.emplace_back(f.name, f.value);
     }

@@ -234,6 +234,12 @@ TEST_CASE("rescale: a rule is not put on a rule, and --replace puts it on the pl
   CHECK(mentions(refused({"rescale", gemma, "--method", "yarn", "--factor", "4", "--replace", "-o", "x.npz"}, 2), "--original-max-position-embeddings"));
   CHECK(mentions(done({"rescale", llama31, "--method", "yarn", "--context", "256k", "--replace", "--print-spec"}).out, "\"factor\": 32"));
 
+  // A rule that replaces itself keeps what is not said anew: DeepSeek's two weights, which make its amplitude 1 and not
+  // 0.1 ln(80) + 1; the factor on the softmax was the old factor's.
+  const Outcome deepseek = done({"rescale", data + "/configs/deepseek-ai--DeepSeek-V3", "--method", "yarn", "--factor", "80", "--replace", "--positions", "1", "-o", scratch / "d.npz"});
+  CHECK(mentions(deepseek.err, "softmax_multiplier 1.8738542070926265 dropped"));
+  CHECK(load(scratch / "d.npz", "cos").values == std::vector<double>(32, 1.0));
+
   // An amplitude without a rule would overrule the new rule's.
   done({"generate", "rope", "--head-dim", "8", "--positions", "4", "--attention-factor", "1.25", "-o", scratch / "loud.npz", "--quiet"});
   CHECK(mentions(refused({"rescale", scratch / "loud.npz", "--method", "linear", "--factor", "2", "-o", "x.npz"}, 2), "attention_factor 1.25"));
@@ -271,13 +277,6 @@ TEST_CASE("B30: directions and units") {
   }
 }
 
-TEST_CASE("rescale: layer types of Gemma 3") {
-  const Scratch scratch;
-  const Words call{"rescale", gemma, "--method", "linear", "--factor", "16", "--replace", "--positions", "8"};
-  const Outcome said = done(plus(call, {"-o", scratch / "y.npz"}));
-  CHECK_MESSAGE((mentions(said.err, "full_attention: ") && mentions(said.err, "factor 16") && mentions(said.err, "sliding_attention: its frequencies are left as they are")), said.err);
-}
-
 TEST_CASE("rescale: the rule goes on full attention, on what is named, or on all") {
   const Scratch scratch;
   const Setup here{.folder = scratch.path()};
@@ -290,6 +289,8 @@ TEST_CASE("rescale: the rule goes on full attention, on what is named, or on all
                      load(scratch / "y.npz", "sliding_attention.cos").values != load(scratch / "plain.npz", "sliding_attention.cos").values);
   };
   CHECK(changed({}) == std::pair(true, false));
+  const Outcome said = done({"rescale", gemma, "--method", "linear", "--factor", "16", "--replace", "--positions", "8", "-o", "y.npz"}, here);
+  CHECK_MESSAGE((mentions(said.err, "full_attention: positions 8 (was 131072), factor 16 (was 8)") && mentions(said.err, "sliding_attention: its frequencies are left as they are")), said.err);
   CHECK(changed({"--layer-type", "sliding_attention"}) == std::pair(false, true));
   CHECK(changed({"--layer-type", "all"}) == std::pair(true, true));
   CHECK(mentions(refused(plus({"rescale", scratch / "plain.npz", "--layer-type", "vision", "-o", "x.npz"}, {"--method", "linear", "--factor", "2"}), 2), "full_attention"));
