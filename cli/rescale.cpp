@@ -102,8 +102,9 @@ void keep_form(Options& o, const Reader& reader, const Matching& matching) {
   std::string what;
   for (const TensorVerdict& t : report.tensors)
     if (t.wrong > 0 && what.empty())
-      what = fmt::format("{} of {} values of {} differ, by up to {:.3g} ulp, first at [{}] with {} for {} (model code's own steps are --arithmetic float32)",
-                         t.wrong, t.compared, t.name, t.worst_ulp, index_text(t.first[0].index), print(t.first[0].got), print(t.first[0].want));
+      what = fmt::format(
+          "{} of {} values of {} differ, by up to {:.3g} ulp, first at [{}] with {} for {} (model code's own steps are --arithmetic float32)",
+          t.wrong, t.compared, t.name, t.worst_ulp, index_text(t.first[0].index), print(t.first[0].got), print(t.first[0].want));
   for (const LawVerdict& l : report.laws)
     if (l.failure && what.empty()) what = fmt::format("law {} is broken: {}", l.name, *l.failure);
   if (!report.problems.empty()) what = report.problems[0];
@@ -158,7 +159,8 @@ std::vector<bool> chosen(const Spec& spec, const Options& o) {
   for (const std::string& wanted : o.layer_types) {
     if (wanted == "all" && names.size() > 1) return std::vector<bool>(names.size(), true);
     if (at(wanted) == names.size() || names.size() == 1)
-      fail_usage(fmt::format("{} has no layer type {}{}", name_of_input(o), quoted_word(wanted), names.size() > 1 ? "; there are " + one_of(names) : ""));
+      fail_usage(
+          fmt::format("{} has no layer type {}{}", name_of_input(o), quoted_word(wanted), names.size() > 1 ? "; there are " + one_of(names) : ""));
     out[at(wanted)] = true;
   }
   if (!o.layer_types.empty() || names.size() == 1) return out;
@@ -186,7 +188,9 @@ bool has_array(const Encoding& encoding) {
 std::unique_ptr<Encoding> without_rule(const Encoding& encoding, const Given& about_tables, std::optional<std::int64_t> context) {
   auto out = encoding.clone();
   const auto fields = encoding.fields();
-  const auto has = [&](const std::string& name) { return std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == name; }); };
+  const auto has = [&](const std::string& name) {
+    return std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == name; });
+  };
   if (context && takes_rules(encoding)) out->set("positions", print(*context));
   for (const auto& [field, text] : about_tables.settings)
     if (has(field)) out->set(field, text);
@@ -209,7 +213,8 @@ void put_rule(Source& source, const Options& o, std::vector<std::string>& remark
       Rescaling how{.settings = o.spec.given.settings, .context = context, .trained = {}, .replace = o.replace, .force = o.force};
       if (i < source.trained.size()) how.trained = source.trained[i];
       Rescaled made = rescaled(*table.encoding, how);
-      const std::string only_longer = takes_rules(*table.encoding) ? "" : fmt::format("{} has no rules on frequencies, it is made longer: ", table.encoding->name());
+      const std::string only_longer =
+          takes_rules(*table.encoding) ? "" : fmt::format("{} has no rules on frequencies, it is made longer: ", table.encoding->name());
       remarks.push_back(who + only_longer + made.changes);
       table.encoding = std::move(made.encoding);
     } catch (const Error& e) {
@@ -226,7 +231,8 @@ bool to_json(const Options& o) { return o.files.out.format.empty() && o.files.ou
 // What can be said about -o before anything is read.
 void check_output(const Options& o) {
   const std::string& path = o.files.out.output;
-  if (o.files.print_spec && !path.empty() && path != "-") fail_usage("--print-spec writes to standard output; leave -o out, or give -o FILE.json alone");
+  if (o.files.print_spec && !path.empty() && path != "-")
+    fail_usage("--print-spec writes to standard output; leave -o out, or give -o FILE.json alone");
   if ((o.files.print_spec || to_json(o)) && (o.files.stack || !o.spec.complex_form.empty()))
     fail_usage("a spec does not carry --stack or --complex, which are about the file; leave them out");
   if (!o.files.print_spec && !to_json(o)) (void)output_format(o.files.out, "rescale");
@@ -235,9 +241,10 @@ void check_output(const Options& o) {
 
 // A config's successor is a config: the text that the library's rescaled_config (lib/context) makes will be written here.
 [[noreturn]] void write_config(const Options& o) {
-  fail_usage(fmt::format("{} is a config, and a config under another rule is not written yet; write its tables (-o with a suffix of 'posenc list formats') or "
-                         "give --print-spec",
-                         name_of_input(o)));
+  fail_usage(fmt::format(
+      "{} is a config, and a config under another rule is not written yet; write its tables (-o with a suffix of 'posenc list formats') or "
+      "give --print-spec",
+      name_of_input(o)));
 }
 
 void write_result(const Source& source, const Options& o, const Common& common) {
@@ -267,7 +274,8 @@ void refuse_for_resampling(const Options& o, const std::string& why) {
                                                          {"--config", !o.spec.config.empty()}};
   for (const auto& [flag, given] : others)
     if (given) fail_usage(fmt::format("{}, so that its values are resized, which {} has nothing to do with", why, flag));
-  if (!o.spec.tensors.empty()) fail_usage(fmt::format("say which array is resized with {}#{}, not with --tensor", file_and_tensor(o.input).first, o.spec.tensors[0]));
+  if (!o.spec.tensors.empty())
+    fail_usage(fmt::format("say which array is resized with {}#{}, not with --tensor", file_and_tensor(o.input).first, o.spec.tensors[0]));
 }
 
 int run(Options& o, const Common& common) {
@@ -292,7 +300,8 @@ int run(Options& o, const Common& common) {
     if (resized) {
       // Values from a seed go on by themselves when asked to be longer; a trained table is not one of those any more, and
       // whoever names a way to resize means the values.
-      refuse_for_resampling(o, own ? fmt::format("{} has no rules on frequencies", own->tables[0].encoding->name()) : fmt::format("{} carries no spec", path));
+      refuse_for_resampling(
+          o, own ? fmt::format("{} has no rules on frequencies", own->tables[0].encoding->name()) : fmt::format("{} carries no spec", path));
       resample_file(o.input, o.spec.given, context_of(o), o.spec.dtype, own ? own->json() : "", o.files, common);
       return 0;
     }
@@ -327,7 +336,8 @@ std::vector<FieldView> rule_fields() {
 Command add_rescale(CLI::App& app, Common& common) {
   CLI::App* sub = app.add_subcommand("rescale", "make tables reach further: posenc rescale rope.h5 --method yarn --factor 4 -o longer.h5");
   auto o = std::make_shared<Options>();
-  add_text(*sub, "input", o->input, "IN", "a table file (FILE#ARRAY for one of several), a spec, a config.json or its folder; '-' is a spec on standard input");
+  add_text(*sub, "input", o->input, "IN",
+           "a table file (FILE#ARRAY for one of several), a spec, a config.json or its folder; '-' is a spec on standard input");
   add_text(*sub, "--context", o->context, "N", "positions to reach: factor is N over the trained length, positions become N");
   sub->add_flag("--replace", o->replace, "put the new rule in the place of the one in force");
   sub->add_flag("--force", o->force, "take a factor below 1 or an attention factor above 3");
