@@ -107,16 +107,20 @@ nlohmann::ordered_json record_of(const ArrayInFile& array, const Resampling& how
 
 }  // namespace
 
-bool asks_for_resampling(const Given& given, const Encoding& encoding) {
+bool asks_for_resampling(const Given& given, std::optional<std::int64_t> context, const Encoding& encoding) {
   const auto fields = encoding.all_fields();
   // Start values from a generator, or values that were given: what training changes, or has changed.
   const bool trainable = std::any_of(fields.begin(), fields.end(), [](const FieldView& f) { return f.name == "seed" || f.type == "array"; });
   if (takes_rules(encoding) || !trainable) return false;
-  const std::vector<std::string> names = resampling_names();
-  return std::any_of(given.settings.begin(), given.settings.end(), [&](const auto& setting) {
-    if (setting.first == "method") return is_method(setting.second);
-    return has(names, setting.first) && std::none_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == setting.first; });
-  });
+  // "linear" and "factor" are words of rules too: beside them a size must be said, or how the rows lie.
+  bool way = false, size = context.has_value(), only_here = false;
+  for (const auto& [field, text] : given.settings) {
+    if (field == "method") way = is_method(text);
+    if (field == "method" || field == "factor" || !has(resampling_names(), field)) continue;
+    size = true;
+    only_here = only_here || std::none_of(fields.begin(), fields.end(), [&, &name = field](const FieldView& f) { return f.name == name; });
+  }
+  return only_here || (way && size);
 }
 
 void resample_file(const std::string& input, const Given& given, std::optional<std::int64_t> context, const std::string& dtype,

@@ -296,7 +296,7 @@ int run(Options& o, const Common& common) {
   } else {
     std::unique_ptr<Reader> reader = tensor.empty() ? open_array_file(path) : alone(open_array(o.input, "rescale"));
     std::optional<Spec> own = spec_in(*reader, path);
-    const bool resized = own ? asks_for_resampling(o.spec.given, *own->tables[0].encoding) : !o.describes();
+    const bool resized = own ? asks_for_resampling(o.spec.given, context_of(o), *own->tables[0].encoding) : !o.describes();
     if (resized) {
       // Values from a seed go on by themselves when asked to be longer; a trained table is not one of those any more, and
       // whoever names a way to resize means the values.

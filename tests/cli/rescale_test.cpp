@@ -415,6 +415,12 @@ TEST_CASE("rescale: encodings without rules become longer, and say so") {
   done({"rescale", "a.npy", "--context", "6", "-o", "b.npy"}, here);
   CHECK(load(scratch / "b.npy").shape == std::vector<std::int64_t>{2, 6, 6});
   CHECK(run({"verify", "b.npy", "--quiet"}, here).status == 0);
+  // Arrays that an encoding takes are no learned values: linear means the rule here, and mrope has none.
+  done({"generate", "mrope", "--head-dim", "16", "--mrope-section", "2,3,3", "-o", "m.npz", "--quiet"}, here);
+  CHECK(mentions(refused({"rescale", scratch / "m.npz", "--method", "linear", "--factor", "2", "-o", "x.npz"}, 2), "mrope has no rules on frequencies"));
+  // Frequencies that were given are not made of a base.
+  done({"generate", "rope", "--head-dim", "4", "--inv-freq", "1,0.5", "--positions", "2", "-o", "f.npz", "--quiet"}, here);
+  CHECK(mentions(refused({"rescale", scratch / "f.npz", "--method", "linear", "--factor", "2", "-o", "x.npz"}, 2), "gives the frequencies themselves"));
   done({"generate", "swin", "--window-height", "2", "--window-width", "2", "-o", "w.npz", "--quiet"}, here);
   CHECK(mentions(refused({"rescale", scratch / "w.npz", "--context", "6", "-o", "x.npz"}, 2), "depends on no length"));
 }
