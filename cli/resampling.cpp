@@ -35,10 +35,14 @@ bool is_method(const std::string& text) {
 
 // A rule on frequencies is not for an array of which nothing but the values is known.
 bool is_rule(const std::string& field, const std::string& text) {
-  for (const EncodingEntry& entry : encodings())
-    for (const FieldView& f : entry.make()->all_fields())
-      if (is_rule_parameter(*entry.make(), f.name) && f.name == field)
-        if (f.choices.empty() || std::any_of(f.choices.begin(), f.choices.end(), [&](const auto& choice) { return choice.first == text; })) return true;
+  for (const EncodingEntry& entry : encodings()) {
+    const auto encoding = entry.make();
+    if (!is_rule_parameter(*encoding, field)) continue;
+    for (const FieldView& f : encoding->all_fields())
+      if (f.name == field &&
+          (f.choices.empty() || std::any_of(f.choices.begin(), f.choices.end(), [&](const auto& choice) { return choice.first == text; })))
+        return true;
+  }
   return false;
 }
 
@@ -47,15 +51,18 @@ Resampling options_of(const Given& given, std::optional<std::int64_t> context, c
   Resampling how;
   for (const auto& [field, text] : given.settings) {
     if ((!has(names, field) || (field == "method" && !is_method(text))) && is_rule(field, text))
-      fail_usage(fmt::format("{} carries no spec, so that no rule on frequencies can be put on it; say what it is with an encoding, --spec or --config, or resize its values with --method linear, "
-                             "cubic, tile, ..",
-                             path));
+      fail_usage(
+          fmt::format("{} carries no spec, so that no rule on frequencies can be put on it; say what it is with an encoding, --spec or --config, or "
+                      "resize its values with --method linear, cubic, tile, ..",
+                      path));
     if (!has(names, field)) fail_usage(fmt::format("{} is no parameter of resampling{}", flag_of(field), did_you_mean(field, names)));
     how.set(field, text);
   }
   if (!context) return how;
-  if (how.rows != TableRowKind::sequence) fail_usage(fmt::format("--context is the length of a sequence; the new size of rows {} has flags of its own", enum_name(how.rows)));
-  if (how.length && *how.length != *context) fail_usage(fmt::format("--context {} and --length {} both say how long the new table is; give one", *context, *how.length));
+  if (how.rows != TableRowKind::sequence)
+    fail_usage(fmt::format("--context is the length of a sequence; the new size of rows {} has flags of its own", enum_name(how.rows)));
+  if (how.length && *how.length != *context)
+    fail_usage(fmt::format("--context {} and --length {} both say how long the new table is; give one", *context, *how.length));
   how.length = context;
   return how;
 }
@@ -90,27 +97,34 @@ nlohmann::ordered_json record_of(const ArrayInFile& array, const Resampling& how
   for (const FieldView& f : how.views())
     if (f.present) record[f.name] = f.value;
   record["understood"] = understood;
-  record["from"] = {{"tensor", form.name}, {"dtype", name_of(form.dtype)}, {"shape", form.shape}, {"crc32", fmt::format("{:08x}", formats::checksum(*array.reader, array.tensor))}};
+  record["from"] = {{"tensor", form.name},
+                    {"dtype", name_of(form.dtype)},
+                    {"shape", form.shape},
+                    {"crc32", fmt::format("{:08x}", formats::checksum(*array.reader, array.tensor))}};
   if (!origin.empty()) record["spec"] = nlohmann::ordered_json::parse(origin);
   return record;
 }
 
 }  // namespace
 
-bool asks_for_resampling(const Given& given, const Encoding& encoding) {
+bool asks_for_resampling(const Given& given, std::optional<std::int64_t> context, const Encoding& encoding) {
   const auto fields = encoding.all_fields();
   // Start values from a generator, or values that were given: what training changes, or has changed.
   const bool trainable = std::any_of(fields.begin(), fields.end(), [](const FieldView& f) { return f.name == "seed" || f.type == "array"; });
   if (takes_rules(encoding) || !trainable) return false;
-  const std::vector<std::string> names = resampling_names();
-  return std::any_of(given.settings.begin(), given.settings.end(), [&](const auto& setting) {
-    if (setting.first == "method") return is_method(setting.second);
-    return has(names, setting.first) && std::none_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == setting.first; });
-  });
+  // "linear" and "factor" are words of rules too: beside them a size must be said, or how the rows lie.
+  bool way = false, size = context.has_value(), only_here = false;
+  for (const auto& [field, text] : given.settings) {
+    if (field == "method") way = is_method(text);
+    if (field == "method" || field == "factor" || !has(resampling_names(), field)) continue;
+    size = true;
+    only_here = only_here || std::none_of(fields.begin(), fields.end(), [&, &name = field](const FieldView& f) { return f.name == name; });
+  }
+  return only_here || (way && size);
 }
 
-void resample_file(const std::string& input, const Given& given, std::optional<std::int64_t> context, const std::string& dtype, const std::string& origin, const TableFiles& files,
-                   const Common& common) {
+void resample_file(const std::string& input, const Given& given, std::optional<std::int64_t> context, const std::string& dtype,
+                   const std::string& origin, const TableFiles& files, const Common& common) {
   const Resampling how = options_of(given, context, input);
   const ArrayInFile array = open_array(input, "rescale");
   const StoredTensor& form = array.reader->tensors()[array.tensor];
@@ -118,7 +132,8 @@ void resample_file(const std::string& input, const Given& given, std::optional<s
   const Resampler resampler = resampler_for(form.shape, how, array.path);
   const DType stored = dtype.empty() ? form.dtype : parse_dtype(dtype);
   if (info(stored).integer)
-    fail_usage(fmt::format("{}: values between rows are real, which {} does not hold; {}", array.path, name_of(stored), dtype.empty() ? "give --dtype f32" : "use a float type"));
+    fail_usage(fmt::format("{}: values between rows are real, which {} does not hold; {}", array.path, name_of(stored),
+                           dtype.empty() ? "give --dtype f32" : "use a float type"));
 
   PlannedFile file;
   file.path = files.out.output;
@@ -129,13 +144,15 @@ void resample_file(const std::string& input, const Given& given, std::optional<s
   file.plan.tensors = {made};
   if (format.metadata && file.path != "-") {
     file.plan.metadata[std::string(version_key)] = version();
-    file.plan.metadata[std::string(resampled_key)] = record_of(array, how, resampler.understood(), origin).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    file.plan.metadata[std::string(resampled_key)] =
+        record_of(array, how, resampler.understood(), origin).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   }
   file.plan.chunking = chunking_of(files.out, format);
   formats::check_plan(format, file.plan);
   check_input(files, file.path);
   const std::vector<double> values = values_of(array);
-  write_file(file, format, files.out, common, "rescale", [&](Writer& writer, const PipelineOptions& options) { resample(resampler, values, stored, writer, options); });
+  write_file(file, format, files.out, common, "rescale",
+             [&](Writer& writer, const PipelineOptions& options) { resample(resampler, values, stored, writer, options); });
   if (!common.quiet) say(fmt::format("{}: {}: {}", array.path, form.name.empty() ? "array" : form.name, resampler.understood()));
 }
 

@@ -68,12 +68,16 @@ std::optional<std::int64_t> context_of(const Options& o) {
 std::string name_of_input(const Options& o) { return o.input == "-" ? "standard input" : o.input; }
 
 Source from_text(Options& o, const std::string& path, std::vector<std::string>& remarks) {
-  if (!o.spec.config.empty() || !o.spec.spec.empty()) fail_usage(fmt::format("{} says itself what it is; --spec and --config are for a table that does not", name_of_input(o)));
+  if (!o.spec.config.empty() || !o.spec.spec.empty())
+    fail_usage(fmt::format("{} says itself what it is; --spec and --config are for a table that does not", name_of_input(o)));
   const std::string text = read_text(path), name = o.input == "-" ? "standard input" : path;
   Source out;
   out.is_config = !is_spec(text);
   if (out.is_config) {
-    ConfigTables tables = tables_of_config(text, name, o.spec, remarks);
+    SpecOptions named;  // flags are about what comes out
+    named.given.encoding = o.spec.given.encoding;
+    named.preset = o.spec.preset;
+    ConfigTables tables = tables_of_config(text, name, named, remarks);
     out.spec = std::move(tables.spec);
     out.trained = std::move(tables.contexts);
   } else {
@@ -94,15 +98,16 @@ std::optional<ComplexForm> complex_form_in(const std::vector<PlannedTensor>& ten
 void keep_form(Options& o, const Reader& reader, const Matching& matching) {
   if (reader.metadata().contains(std::string(stack_key))) o.files.stack = true;
   const std::optional<ComplexForm> form = complex_form_in(matching.tensors);
-  if (!o.files.complex_form && form && form != ComplexForm::native && (o.spec.preset.empty())) o.files.complex_form = form;
+  if (!o.files.complex_form && form && form != ComplexForm::native && o.spec.preset.empty()) o.files.complex_form = form;
 }
 
 [[noreturn]] void refuse_table(const std::string& path, const VerifyReport& report) {
   std::string what;
   for (const TensorVerdict& t : report.tensors)
     if (t.wrong > 0 && what.empty())
-      what = fmt::format("{} of {} values of {} differ, by up to {:.3g} ulp, first at [{}] with {} for {} (model code's own steps are --arithmetic float32)", t.wrong, t.compared, t.name, t.worst_ulp, index_text(t.first[0].index), print(t.first[0].got),
-                         print(t.first[0].want));
+      what = fmt::format(
+          "{} of {} values of {} differ, by up to {:.3g} ulp, first at [{}] with {} for {} (model code's own steps are --arithmetic float32)",
+          t.wrong, t.compared, t.name, t.worst_ulp, index_text(t.first[0].index), print(t.first[0].got), print(t.first[0].want));
   for (const LawVerdict& l : report.laws)
     if (l.failure && what.empty()) what = fmt::format("law {} is broken: {}", l.name, *l.failure);
   if (!report.problems.empty()) what = report.problems[0];
@@ -116,12 +121,12 @@ Source from_bare_table(Options& o, const Reader& reader, const Common& common, s
   plain.preset.clear();  // about the result
   plain.dtype.clear();
   Source out;
+  out.spec = *spec_from(plain, remarks);
   if (!plain.config.empty()) {
     const std::string path = config_path(plain.config);
-    out.trained = tables_of_config(read_text(path), path, plain, remarks).contexts;
-    remarks.clear();
+    std::vector<std::string> said_already;
+    out.trained = tables_of_config(read_text(path), path, plain, said_already).contexts;
   }
-  out.spec = *spec_from(plain, remarks);
   VerifyReport report{o.input, std::string(reader.format()), "the given spec", {}, {}, {}};
   const Matching matching = match_tensors(out.spec, reader, complex_form_of(plain), false, report);
   PipelineOptions options = pipeline_options(common);
@@ -139,8 +144,10 @@ Source from_bare_table(Options& o, const Reader& reader, const Common& common, s
 }
 
 Source from_own_spec(Options& o, const Reader& reader, Spec spec) {
-  if (!o.spec.config.empty() || !o.spec.spec.empty()) fail_usage(fmt::format("{} carries its spec; --spec and --config are for a table that does not", o.input));
+  if (!o.spec.config.empty() || !o.spec.spec.empty())
+    fail_usage(fmt::format("{} carries its spec; --spec and --config are for a table that does not", o.input));
   check_encoding(spec, o.spec.given, o.input);
+  spec.check();
   VerifyReport ignored;
   keep_form(o, reader, match_tensors(spec, reader, std::nullopt, true, ignored));
   return {std::move(spec), {}, false};
@@ -155,7 +162,8 @@ std::vector<bool> chosen(const Spec& spec, const Options& o) {
   for (const std::string& wanted : o.layer_types) {
     if (wanted == "all" && names.size() > 1) return std::vector<bool>(names.size(), true);
     if (at(wanted) == names.size() || names.size() == 1)
-      fail_usage(fmt::format("{} has no layer type {}{}", name_of_input(o), quoted_word(wanted), names.size() > 1 ? "; there are " + one_of(names) : ""));
+      fail_usage(
+          fmt::format("{} has no layer type {}{}", name_of_input(o), quoted_word(wanted), names.size() > 1 ? "; there are " + one_of(names) : ""));
     out[at(wanted)] = true;
   }
   if (!o.layer_types.empty() || names.size() == 1) return out;
@@ -183,7 +191,9 @@ bool has_array(const Encoding& encoding) {
 std::unique_ptr<Encoding> without_rule(const Encoding& encoding, const Given& about_tables, std::optional<std::int64_t> context) {
   auto out = encoding.clone();
   const auto fields = encoding.fields();
-  const auto has = [&](const std::string& name) { return std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == name; }); };
+  const auto has = [&](const std::string& name) {
+    return std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == name; });
+  };
   if (context && takes_rules(encoding)) out->set("positions", print(*context));
   for (const auto& [field, text] : about_tables.settings)
     if (has(field)) out->set(field, text);
@@ -206,7 +216,9 @@ void put_rule(Source& source, const Options& o, std::vector<std::string>& remark
       Rescaling how{.settings = o.spec.given.settings, .context = context, .trained = {}, .replace = o.replace, .force = o.force};
       if (i < source.trained.size()) how.trained = source.trained[i];
       Rescaled made = rescaled(*table.encoding, how);
-      remarks.push_back(who + (takes_rules(*table.encoding) ? "" : fmt::format("{} has no rules on frequencies, it is made longer: ", table.encoding->name())) + made.changes);
+      const std::string only_longer =
+          takes_rules(*table.encoding) ? "" : fmt::format("{} has no rules on frequencies, it is made longer: ", table.encoding->name());
+      remarks.push_back(who + only_longer + made.changes);
       table.encoding = std::move(made.encoding);
     } catch (const Error& e) {
       if (e.failure() != Failure::usage) throw;
@@ -222,7 +234,8 @@ bool to_json(const Options& o) { return o.files.out.format.empty() && o.files.ou
 // What can be said about -o before anything is read.
 void check_output(const Options& o) {
   const std::string& path = o.files.out.output;
-  if (o.files.print_spec && !path.empty() && path != "-") fail_usage("--print-spec writes to standard output; leave -o out, or give -o FILE.json alone");
+  if (o.files.print_spec && !path.empty() && path != "-")
+    fail_usage("--print-spec writes to standard output; leave -o out, or give -o FILE.json alone");
   if ((o.files.print_spec || to_json(o)) && (o.files.stack || !o.spec.complex_form.empty()))
     fail_usage("a spec does not carry --stack or --complex, which are about the file; leave them out");
   if (!o.files.print_spec && !to_json(o)) (void)output_format(o.files.out, "rescale");
@@ -231,7 +244,10 @@ void check_output(const Options& o) {
 
 // A config's successor is a config: the text that the library's rescaled_config (lib/context) makes will be written here.
 [[noreturn]] void write_config(const Options& o) {
-  fail_usage(fmt::format("{} is a config, and a config under another rule is not written yet; write its tables (-o with a suffix of 'posenc list formats') or give --print-spec", name_of_input(o)));
+  fail_usage(fmt::format(
+      "{} is a config, and a config under another rule is not written yet; write its tables (-o with a suffix of 'posenc list formats') or "
+      "give --print-spec",
+      name_of_input(o)));
 }
 
 void write_result(const Source& source, const Options& o, const Common& common) {
@@ -248,13 +264,21 @@ void write_result(const Source& source, const Options& o, const Common& common) 
 
 // What goes with rules and specs only.
 void refuse_for_resampling(const Options& o, const std::string& why) {
-  const std::vector<std::pair<std::string, bool>> others{{"--replace", o.replace},        {"--force", o.force},           {"--layer-type", !o.layer_types.empty()},
-                                                         {"--for", !o.spec.preset.empty()}, {"--index-dtype", !o.spec.index_dtype.empty()},
-                                                         {"--arithmetic", !o.spec.arithmetic.empty()}, {"--complex", !o.spec.complex_form.empty()},
-                                                         {"--stack", o.files.stack},        {"--print-spec", o.files.print_spec}};
+  const std::vector<std::pair<std::string, bool>> others{{"--replace", o.replace},
+                                                         {"--force", o.force},
+                                                         {"--layer-type", !o.layer_types.empty()},
+                                                         {"--for", !o.spec.preset.empty()},
+                                                         {"--index-dtype", !o.spec.index_dtype.empty()},
+                                                         {"--arithmetic", !o.spec.arithmetic.empty()},
+                                                         {"--complex", !o.spec.complex_form.empty()},
+                                                         {"--stack", o.files.stack},
+                                                         {"--print-spec", o.files.print_spec},
+                                                         {"--spec", !o.spec.spec.empty()},
+                                                         {"--config", !o.spec.config.empty()}};
   for (const auto& [flag, given] : others)
     if (given) fail_usage(fmt::format("{}, so that its values are resized, which {} has nothing to do with", why, flag));
-  if (!o.spec.tensors.empty()) fail_usage(fmt::format("say which array is resized with {}#{}, not with --tensor", file_and_tensor(o.input).first, o.spec.tensors[0]));
+  if (!o.spec.tensors.empty())
+    fail_usage(fmt::format("say which array is resized with {}#{}, not with --tensor", file_and_tensor(o.input).first, o.spec.tensors[0]));
 }
 
 int run(Options& o, const Common& common) {
@@ -275,11 +299,12 @@ int run(Options& o, const Common& common) {
   } else {
     std::unique_ptr<Reader> reader = tensor.empty() ? open_array_file(path) : alone(open_array(o.input, "rescale"));
     std::optional<Spec> own = spec_in(*reader, path);
-    const bool resized = own ? asks_for_resampling(o.spec.given, *own->tables[0].encoding) : !o.describes();
+    const bool resized = own ? asks_for_resampling(o.spec.given, context_of(o), *own->tables[0].encoding) : !o.describes();
     if (resized) {
       // Values from a seed go on by themselves when asked to be longer; a trained table is not one of those any more, and
       // whoever names a way to resize means the values.
-      refuse_for_resampling(o, own ? fmt::format("{} has no rules on frequencies", own->tables[0].encoding->name()) : fmt::format("{} carries no spec", path));
+      refuse_for_resampling(
+          o, own ? fmt::format("{} has no rules on frequencies", own->tables[0].encoding->name()) : fmt::format("{} carries no spec", path));
       resample_file(o.input, o.spec.given, context_of(o), o.spec.dtype, own ? own->json() : "", o.files, common);
       return 0;
     }
@@ -300,9 +325,12 @@ int run(Options& o, const Common& common) {
 // Parameters of rules, of every encoding that has rules.
 std::vector<FieldView> rule_fields() {
   std::vector<FieldView> out;
-  for (const EncodingEntry& entry : encodings())
-    for (const FieldView& f : entry.make()->all_fields())
-      if (is_rule_parameter(*entry.make(), f.name)) out.push_back(f);
+  for (const EncodingEntry& entry : encodings()) {
+    const auto encoding = entry.make();
+    if (!takes_rules(*encoding)) continue;
+    for (const FieldView& f : encoding->all_fields())
+      if (is_rule_parameter(*encoding, f.name)) out.push_back(f);
+  }
   return out;
 }
 
@@ -311,11 +339,14 @@ std::vector<FieldView> rule_fields() {
 Command add_rescale(CLI::App& app, Common& common) {
   CLI::App* sub = app.add_subcommand("rescale", "make tables reach further: posenc rescale rope.h5 --method yarn --factor 4 -o longer.h5");
   auto o = std::make_shared<Options>();
-  add_text(*sub, "input", o->input, "IN", "a table file (FILE#ARRAY for one of several), a spec, a config.json or its folder; '-' is a spec on standard input");
+  add_text(*sub, "input", o->input, "IN",
+           "a table file (FILE#ARRAY for one of several), a spec, a config.json or its folder; '-' is a spec on standard input");
   add_text(*sub, "--context", o->context, "N", "positions to reach: factor is N over the trained length, positions become N");
   sub->add_flag("--replace", o->replace, "put the new rule in the place of the one in force");
   sub->add_flag("--force", o->force, "take a factor below 1 or an attention factor above 3");
-  sub->add_option("--layer-type", o->layer_types, "which of a config's tables get the rule (repeatable; all; default full_attention)")->type_name("NAME")->allow_extra_args(false);
+  sub->add_option("--layer-type", o->layer_types, "which of a config's tables get the rule (repeatable; all; default full_attention)")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   add_table_file_options(*sub, o->files);
   if (common.named("rescale")) {
     add_fields(*sub, rule_fields(), "Rules on frequencies", o->spec.given);

@@ -170,8 +170,8 @@ void write_tables(const Spec& spec, const TableFiles& o, const Common& common, c
   report_written(reports, common.json, common.quiet);
 }
 
-void write_file(const PlannedFile& file, const formats::FormatTraits& format, const OutputOptions& out, const Common& common, const std::string& command,
-                const std::function<void(Writer&, const PipelineOptions&)>& fill) {
+void write_file(const PlannedFile& file, const formats::FormatTraits& format, const OutputOptions& out, const Common& common,
+                const std::string& command, const std::function<void(Writer&, const PipelineOptions&)>& fill) {
   check_space({file}, format, out, "choose a smaller dtype");
   const std::unique_ptr<Writer> writer = formats::create(format, file.path, file.plan);
   PipelineOptions options = pipeline_options(common);

@@ -26,8 +26,8 @@ void check_input(const TableFiles& options, const std::string& path);
 /// Plans, writes and reports; `command` is for messages. Nothing is left behind when it throws.
 void write_tables(const Spec& spec, const TableFiles& options, const Common& common, const std::string& command);
 /// One file whose values `fill` gives to the writer: room, writing, progress, report.
-void write_file(const PlannedFile& file, const formats::FormatTraits& format, const OutputOptions& out, const Common& common, const std::string& command,
-                const std::function<void(Writer&, const PipelineOptions&)>& fill);
+void write_file(const PlannedFile& file, const formats::FormatTraits& format, const OutputOptions& out, const Common& common,
+                const std::string& command, const std::function<void(Writer&, const PipelineOptions&)>& fill);
 /// The spec on standard output, once it is known that its tables can be made.
 void print_spec(const Spec& spec);
 

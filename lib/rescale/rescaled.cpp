@@ -46,7 +46,8 @@ std::string short_text(const std::string& value) { return value.size() > 40 ? va
 std::string rule_text(const std::vector<FieldView>& fields) {
   std::string parameters;
   for (const FieldView& f : fields)
-    if (!f.group.empty() && f.present && f.value != f.fallback) parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", f.name, short_text(f.value));
+    if (!f.group.empty() && f.present && f.value != f.fallback)
+      parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", f.name, short_text(f.value));
   return fmt::format("method {}{}", find(fields, "method")->value, parameters.empty() ? "" : " (" + parameters + ")");
 }
 
@@ -70,7 +71,8 @@ std::string changes_text(const std::vector<FieldView>& before, const std::vector
 bool same_tensors(const Encoding& a, const Encoding& b) {
   const auto x = a.tensors(), y = b.tensors();
   return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const Tensor& s, const Tensor& t) {
-    return s.name == t.name && std::equal(s.axes.begin(), s.axes.end(), t.axes.begin(), t.axes.end(), [](const Axis& i, const Axis& j) { return i.size == j.size; });
+    return s.name == t.name &&
+           std::equal(s.axes.begin(), s.axes.end(), t.axes.begin(), t.axes.end(), [](const Axis& i, const Axis& j) { return i.size == j.size; });
   });
 }
 
@@ -80,7 +82,8 @@ Rescaled longer(const Encoding& encoding, const Rescaling& how) {
   const auto known = encoding.all_fields();
   for (const auto& [field, text] : how.settings)
     if (find(known, field) == nullptr)
-      fail_usage(fmt::format("{} has no rules on frequencies, so {} {} means nothing to it; only context makes it longer", name, field, short_text(text)));
+      fail_usage(
+          fmt::format("{} has no rules on frequencies, so {} {} means nothing to it; only context makes it longer", name, field, short_text(text)));
   if (!how.context && std::none_of(how.settings.begin(), how.settings.end(), [](const auto& setting) { return among(length_fields, setting.first); }))
     fail_usage(fmt::format("{} has no rules on frequencies; say the length that it should reach with context", name));
   const auto before = encoding.fields();
@@ -99,16 +102,20 @@ Rescaled longer(const Encoding& encoding, const Rescaling& how) {
 
 class Ruled {
  public:
-  Ruled(const Encoding& encoding, const Rescaling& how) : encoding_(encoding), how_(how), before_(encoding.fields()), now_(find(before_, "method")->value) {}
+  Ruled(const Encoding& encoding, const Rescaling& how)
+      : encoding_(encoding), how_(how), before_(encoding.fields()), now_(find(before_, "method")->value) {}
 
   Rescaled make() {
     const std::optional<std::string> method = given(how_.settings, "method");
     if (!method) refuse_without_method();
-    const FieldView* factor = find(before_, "factor");
-    // A rule whose factor is 1 changes nothing yet (p-RoPE as trained): giving it another factor composes nothing.
-    at_one_ = now_ == *method && factor != nullptr && factor->value == "1";
+    // A rule that is nothing but a factor, and that 1, changes nothing yet (p-RoPE as trained): giving it another composes nothing.
+    at_one_ = now_ == *method && now_ != plain_method &&
+              std::all_of(before_.begin(), before_.end(), [](const FieldView& f) { return f.group.empty() || (f.name == "factor" && f.value == "1"); });
     if (in_force() && !at_one_ && !how_.replace)
-      fail_usage(fmt::format("the frequencies are already under {}, and a rule on top of a rule is neither of them; give replace to put the new one onto the plain frequencies", force_text()));
+      fail_usage(
+          fmt::format("the frequencies are already under {}, and a rule on top of a rule is neither of them; give replace to put the new one onto "
+                      "the plain frequencies",
+                      force_text()));
     start(*method);
     put_trained(*method);
     put_factor(*method);
@@ -125,23 +132,27 @@ class Ruled {
   }
   [[nodiscard]] bool in_force() const { return now_ != plain_method || has_amplitude(); }
   [[nodiscard]] std::string force_text() const {
-    return now_ != plain_method ? rule_text(before_) : fmt::format("an amplitude of their own (attention_factor {})", find(before_, "attention_factor")->value);
+    return now_ != plain_method ? rule_text(before_)
+                                : fmt::format("an amplitude of their own (attention_factor {})", find(before_, "attention_factor")->value);
   }
 
   [[noreturn]] void refuse_without_method() const {
     std::vector<std::string> names;
     for (const auto& [choice, help] : find(before_, "method")->choices) names.push_back(choice);
-    if (in_force()) fail_usage(fmt::format("say which rule with method; the one in force is {}, and only replace puts another in its place", force_text()));
+    if (in_force())
+      fail_usage(fmt::format("say which rule with method; the one in force is {}, and only replace puts another in its place", force_text()));
     fail_usage(fmt::format("{} is lengthened by a rule on its frequencies: say which with method: {}", encoding_.name(), one_of(names)));
   }
 
-  // The plain encoding, then all that was asked but the trained length, which rules spell in two ways.
+  // The plain encoding, then all that was asked but the trained length, which rules spell in two ways. A rule that replaces
+  // itself keeps the parameters that are not said anew (DeepSeek's mscale, gpt-oss' truncate, LongRoPE's lists), but no
+  // magnitude that was worked out for the old factor.
   void start(const std::string& method) {
     made_ = make_encoding(encoding_.name());
     const bool drops = in_force() && !at_one_;
     Settings kept;
     for (const FieldView& f : before_) {
-      if (!f.present || f.name == "method" || (!f.group.empty() && !at_one_)) continue;
+      if (!f.present || f.name == "method" || (!f.group.empty() && now_ != method)) continue;
       if ((drops && among(magnitudes, f.name)) || given(how_.settings, f.name)) continue;
       kept.emplace_back(f.name, f.value);
     }
@@ -166,7 +177,9 @@ class Ruled {
       if (const auto text = given(how_.settings, name)) {
         const std::int64_t length = parse_int(*text, name, true);
         if (length < 1) fail_usage(fmt::format("{} must be at least 1, got {}", name, quoted_word(*text)));
-        if (told_ && *told_ != length) fail_usage(fmt::format("{} and {} both mean the trained length, but are {} and {}; give one", trained_fields[0], trained_fields[1], *told_, length));
+        if (told_ && *told_ != length)
+          fail_usage(fmt::format("{} and {} both mean the trained length, but are {} and {}; give one", trained_fields[0], trained_fields[1], *told_,
+                                 length));
         told_ = length;
       }
     trained_ = told_;
@@ -178,10 +191,12 @@ class Ruled {
     const std::string_view field = trained_field();
     if (field.empty()) {
       if (told_ && !how_.context)
-        fail_usage(fmt::format("method {} has no use for {} without the context that it should reach", method, given(how_.settings, trained_fields[0]) ? trained_fields[0] : trained_fields[1]));
+        fail_usage(fmt::format("method {} has no use for {} without the context that it should reach", method,
+                               given(how_.settings, trained_fields[0]) ? trained_fields[0] : trained_fields[1]));
       return;
     }
-    if (!trained_) fail_usage(fmt::format("method {} needs the length that the model was trained for, which nothing here says; give it with {}", method, field));
+    if (!trained_)
+      fail_usage(fmt::format("method {} needs the length that the model was trained for, which nothing here says; give it with {}", method, field));
     made_->set(field, print(*trained_));
   }
 
@@ -196,14 +211,16 @@ class Ruled {
     }
     if (said) {
       const double value = parse_real(*said, "factor");
-      if (trained_ && value * static_cast<double>(*trained_) != static_cast<double>(*how_.context))
-        fail_usage(fmt::format("factor {} times the trained length {} is {}, but context says {}; give one of them, and positions where the table should have fewer or more rows",
-                               print(value), *trained_, print(value * static_cast<double>(*trained_)), *how_.context));
+      if (trained_ && static_cast<double>(*how_.context) / static_cast<double>(*trained_) != value)
+        fail_usage(
+            fmt::format("factor {} times the trained length {} is {}, but context says {}; give one of them, and positions where the table should "
+                        "have fewer or more rows",
+                        print(value), *trained_, print(value * static_cast<double>(*trained_)), *how_.context));
       return;
     }
     if (!trained_)
-      fail_usage(fmt::format("the factor is context {} over the length that the model was trained for, which nothing here says; give {} or factor", *how_.context,
-                             trained_field().empty() ? trained_fields[0] : trained_field()));
+      fail_usage(fmt::format("the factor is context {} over the length that the model was trained for, which nothing here says; give {} or factor",
+                             *how_.context, trained_field().empty() ? trained_fields[0] : trained_field()));
     made_->set("factor", print(static_cast<double>(*how_.context) / static_cast<double>(*trained_)));
   }
 
@@ -220,16 +237,21 @@ class Ruled {
     if (const FieldView* f = find(fields, "factor"); f != nullptr && f->present) {
       const double factor = parse_real(f->value, "factor");
       if (factor < 1 && how_.context && !given(how_.settings, "factor"))
-        fail_usage(fmt::format("context {} is less than the trained length {}: factor {} would shorten, a factor above 1 lengthens; give force to take it all the same", *how_.context,
-                               *trained_, f->value));
+        fail_usage(fmt::format(
+            "context {} is less than the trained length {}: factor {} would shorten, a factor above 1 lengthens; give force to take it all the same",
+            *how_.context, *trained_, f->value));
       if (factor < 1)
-        fail_usage(fmt::format("factor {} would shorten the context, a factor above 1 lengthens: a frequency scale of {} is factor {}; give force to take it all the same", f->value,
-                               f->value, print(1 / factor)));
+        fail_usage(
+            fmt::format("factor {} would shorten the context, a factor above 1 lengthens: a frequency scale of {} is factor {}; give force to take "
+                        "it all the same",
+                        f->value, f->value, print(1 / factor)));
     }
     if (const auto text = given(how_.settings, "attention_factor"))
       if (parse_real(*text, "attention_factor") > largest_amplitude)
-        fail_usage(fmt::format("attention_factor {} multiplies cos and sin, where 1 or a little more is meant and never the context ratio; leave it out, or give force to take it all the same",
-                               *text));
+        fail_usage(
+            fmt::format("attention_factor {} multiplies cos and sin, where 1 or a little more is meant and never the context ratio; leave it out, or "
+                        "give force to take it all the same",
+                        *text));
   }
 
   const Encoding& encoding_;
@@ -248,7 +270,8 @@ bool takes_rules(const Encoding& encoding) { return find(encoding.fields(), "met
 bool is_rule_parameter(const Encoding& encoding, std::string_view field) {
   if (!takes_rules(encoding)) return false;
   const auto fields = encoding.all_fields();
-  return among(magnitudes, field) || std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == field && (f.name == "method" || !f.group.empty()); });
+  return among(magnitudes, field) ||
+         std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == field && (f.name == "method" || !f.group.empty()); });
 }
 
 Rescaled rescaled(const Encoding& encoding, const Rescaling& how) {

@@ -214,7 +214,8 @@ TEST_CASE("rescale: every parameter of rules and of resampling as an option of t
     for (const FieldView& f : entry.make()->all_fields()) {
       if (f.group.empty()) continue;
       Words call{"rescale", inputs / "rope.npz", "-o", "x.npz", "--method", f.group};
-      if (f.name != "factor" && f.group != "base" && f.group != "divisors" && !f.group.starts_with("dynamic-")) call.insert(call.end(), {"--factor", "2"});
+      if (f.name != "factor" && f.group != "base" && f.group != "divisors" && !f.group.starts_with("dynamic-"))
+        call.insert(call.end(), {"--factor", "2"});
       offer_words(call, f, true);
     }
   }
@@ -233,7 +234,8 @@ TEST_CASE("numbers of the command itself") {
       {{"generate", "rope", "--head-dim", "4", "--positions", "2"}, {}},
       {{"rescale", inputs / "in.h5", "--method", "linear", "--max-position-embeddings", "2", "--context", "4"}, {"--layer-type"}},
       {{"rescale", inputs / "in.h5", "--method", "linear", "--max-position-embeddings", "2"}, {"--context"}}};
-  const Words common{"--threads", "--block-bytes", "--chunk", "--compress", "--dtype", "--index-dtype", "--arithmetic", "--complex", "--tensor", "--for", "--format"};
+  const Words common{"--threads",    "--block-bytes", "--chunk",  "--compress", "--dtype", "--index-dtype",
+                     "--arithmetic", "--complex",     "--tensor", "--for",      "--format"};
   std::vector<std::pair<Words, std::string>> calls;
   for (const auto& [call, own] : commands) {
     for (const std::string& option : own) calls.emplace_back(call, option);

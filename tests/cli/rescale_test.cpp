@@ -16,7 +16,8 @@ namespace {
 using Json = nlohmann::json;
 
 const std::string data = POSENC_TEST_DATA;
-const std::string llama = data + "/configs/meta-llama--Llama-2-7b-hf", gemma = data + "/configs/google--gemma-3-4b-it", llama31 = data + "/configs/meta-llama--Llama-3.1-8B";
+const std::string llama = data + "/configs/meta-llama--Llama-2-7b-hf", gemma = data + "/configs/google--gemma-3-4b-it",
+                  llama31 = data + "/configs/meta-llama--Llama-3.1-8B";
 
 Outcome done(const Words& words, const Setup& setup = {}) {
   CAPTURE(joined(words));
@@ -188,7 +189,8 @@ TEST_CASE("rescale: a context is a factor and as many positions") {
   const Words trained{"--original-max-position-embeddings", "32"};
   for (const std::string& method : methods()) {
     CAPTURE(method);
-    const bool wants_length = has_field(method, "original_max_position_embeddings") || has_field(method, "max_position_embeddings"), wants_factor = has_field(method, "factor");
+    const bool wants_length = has_field(method, "original_max_position_embeddings") || has_field(method, "max_position_embeddings"),
+               wants_factor = has_field(method, "factor");
     const Words call = plus({"rescale", rope, "--method", method}, needs(method));
     done(plus(plus(call, trained), {"--context", "80", "-o", scratch / "context.npy"}));
     Words factor = plus(call, {"--positions", "80", "-o", scratch / "factor.npy"});
@@ -203,9 +205,16 @@ TEST_CASE("rescale: a context is a factor and as many positions") {
   }
   CHECK(mentions(refused({"rescale", rope, "--method", "yarn", "--factor", "4", "-o", "x.npy"}, 2), "--original-max-position-embeddings"));
   CHECK(mentions(refused({"rescale", rope, "--method", "dynamic", "--factor", "4", "-o", "x.npy"}, 2), "--max-position-embeddings"));
-  CHECK(mentions(refused(plus({"rescale", rope, "--method", "linear", "--context", "64", "--factor", "4", "-o", "x.npy"}, trained), 2), "give one of them"));
-  CHECK(mentions(refused({"rescale", rope, "--method", "linear", "--original-max-position-embeddings", "32", "--max-position-embeddings", "16", "--context", "64", "-o", "x.npy"}, 2), "32 and 16"));
+  CHECK(mentions(refused(plus({"rescale", rope, "--method", "linear", "--context", "64", "--factor", "4", "-o", "x.npy"}, trained), 2),
+                 "give one of them"));
+  CHECK(mentions(refused({"rescale", rope, "--method", "linear", "--original-max-position-embeddings", "32", "--max-position-embeddings", "16",
+                          "--context", "64", "-o", "x.npy"},
+                         2),
+                 "32 and 16"));
   CHECK(mentions(refused({"rescale", rope, "--method", "linear", "-o", "x.npy"}, 2), "needs --factor or --context"));
+  // 1.1 is no double, and 4400 / 4000 is the one nearest to it.
+  done({"rescale", rope, "--method", "linear", "--factor", "1.1", "--context", "4400", "--original-max-position-embeddings", "4000", "-o",
+        scratch / "both.npy"});
   // Positions of one's own stay.
   done({"rescale", llama, "--method", "ntk", "--context", "8192", "--positions", "7:9", "-o", scratch / "two.npz"});
   CHECK(load(scratch / "two.npz", "cos").shape == std::vector<std::int64_t>{2, 64});
@@ -231,12 +240,24 @@ TEST_CASE("rescale: a rule is not put on a rule, and --replace puts it on the pl
   // The trained length is what the replaced rule recorded: 128 / 32 is 4.
   CHECK(mentions(done({"rescale", yarned, "--method", "linear", "--context", "128", "--replace", "--print-spec"}).out, "\"factor\": 4"));
   // What a config declares under a rule is the length after it: Gemma 3 does not say what it was trained for, Llama 3.1 does.
-  CHECK(mentions(refused({"rescale", gemma, "--method", "yarn", "--factor", "4", "--replace", "-o", "x.npz"}, 2), "--original-max-position-embeddings"));
+  CHECK(mentions(refused({"rescale", gemma, "--method", "yarn", "--factor", "4", "--replace", "-o", "x.npz"}, 2),
+                 "--original-max-position-embeddings"));
   CHECK(mentions(done({"rescale", llama31, "--method", "yarn", "--context", "256k", "--replace", "--print-spec"}).out, "\"factor\": 32"));
+
+  // A rule that replaces itself keeps what is not said anew: DeepSeek's two weights, which make its amplitude 1 and not
+  // 0.1 ln(80) + 1; the factor on the softmax was the old factor's.
+  const Outcome deepseek = done({"rescale", data + "/configs/deepseek-ai--DeepSeek-V3", "--method", "yarn", "--factor", "80", "--replace",
+                                 "--positions", "1", "-o", scratch / "d.npz"});
+  CHECK(mentions(deepseek.err, "softmax_multiplier 1.8738542070926265 dropped"));
+  CHECK(load(scratch / "d.npz", "cos").values == std::vector<double>(32, 1.0));
 
   // An amplitude without a rule would overrule the new rule's.
   done({"generate", "rope", "--head-dim", "8", "--positions", "4", "--attention-factor", "1.25", "-o", scratch / "loud.npz", "--quiet"});
   CHECK(mentions(refused({"rescale", scratch / "loud.npz", "--method", "linear", "--factor", "2", "-o", "x.npz"}, 2), "attention_factor 1.25"));
+  // Factor 1 of the dynamic rule is no identity.
+  done({"generate", "rope", "--head-dim", "8", "--positions", "64", "--method", "dynamic", "--max-position-embeddings", "32", "-o", scratch / "d.npz",
+        "--quiet"});
+  CHECK(mentions(refused({"rescale", scratch / "d.npz", "--method", "dynamic", "--factor", "4", "-o", "x.npz"}, 2), "--replace"));
   // p-RoPE as trained is a rule whose factor is 1: another factor composes nothing.
   done({"generate", "rope", "--head-dim", "8", "--positions", "4", "--method", "proportional", "-o", scratch / "p.npz", "--quiet"});
   done({"rescale", scratch / "p.npz", "--method", "proportional", "--factor", "2", "-o", scratch / "p2.npz"});
@@ -261,7 +282,12 @@ TEST_CASE("B30: directions and units") {
     std::string alpha, lanes;
     double base;
   };
-  for (const Alpha& a : {Alpha{"2", "128", 20221.2616897}, {"4", "128", 40889.9424325}, {"8", "128", 82684.6226406}, {"4", "64", 41829.3659289}, {"4", "80", 41447.412846}, {"4", "256", 40439.0198916}}) {
+  for (const Alpha& a : {Alpha{"2", "128", 20221.2616897},
+                         {"4", "128", 40889.9424325},
+                         {"8", "128", 82684.6226406},
+                         {"4", "64", 41829.3659289},
+                         {"4", "80", 41447.412846},
+                         {"4", "256", 40439.0198916}}) {
     done({"generate", "rope", "--head-dim", a.lanes, "--layout", "inv-freq", "--dtype", "f64", "-o", rope, "--quiet"});
     done({"rescale", rope, "--method", "ntk", "--factor", a.alpha, "-o", scratch / "y.npy"});
     const Values got = load(scratch / "y.npy"), plain = load(rope);
@@ -269,13 +295,6 @@ TEST_CASE("B30: directions and units") {
     CHECK(std::fabs(got.values[1] / std::pow(a.base, -2 / std::stod(a.lanes)) - 1) < 5e-14);
     CHECK(std::fabs(plain.values.back() / got.values.back() / std::stod(a.alpha) - 1) < 4e-16);  // the last wavelength grows by alpha
   }
-}
-
-TEST_CASE("rescale: layer types of Gemma 3") {
-  const Scratch scratch;
-  const Words call{"rescale", gemma, "--method", "linear", "--factor", "16", "--replace", "--positions", "8"};
-  const Outcome said = done(plus(call, {"-o", scratch / "y.npz"}));
-  CHECK_MESSAGE((mentions(said.err, "full_attention: ") && mentions(said.err, "factor 16") && mentions(said.err, "sliding_attention: its frequencies are left as they are")), said.err);
 }
 
 TEST_CASE("rescale: the rule goes on full attention, on what is named, or on all") {
@@ -290,9 +309,15 @@ TEST_CASE("rescale: the rule goes on full attention, on what is named, or on all
                      load(scratch / "y.npz", "sliding_attention.cos").values != load(scratch / "plain.npz", "sliding_attention.cos").values);
   };
   CHECK(changed({}) == std::pair(true, false));
+  const Outcome said = done({"rescale", gemma, "--method", "linear", "--factor", "16", "--replace", "--positions", "8", "-o", "y.npz"}, here);
+  CHECK_MESSAGE((mentions(said.err, "full_attention: positions 8 (was 131072), factor 16 (was 8)") &&
+                 mentions(said.err, "sliding_attention: its frequencies are left as they are")),
+                said.err);
   CHECK(changed({"--layer-type", "sliding_attention"}) == std::pair(false, true));
   CHECK(changed({"--layer-type", "all"}) == std::pair(true, true));
-  CHECK(mentions(refused(plus({"rescale", scratch / "plain.npz", "--layer-type", "vision", "-o", "x.npz"}, {"--method", "linear", "--factor", "2"}), 2), "full_attention"));
+  CHECK(
+      mentions(refused(plus({"rescale", scratch / "plain.npz", "--layer-type", "vision", "-o", "x.npz"}, {"--method", "linear", "--factor", "2"}), 2),
+               "full_attention"));
   // All layers of a longer model have as many positions.
   done(plus(call, {"--context", "8192", "-o", "long.npz"}), here);
   CHECK(load(scratch / "long.npz", "sliding_attention.sin").shape[0] == 8192);
@@ -335,7 +360,8 @@ TEST_CASE("rescale: a spec comes out as a spec") {
   done({"generate", "rope", "--head-dim", "8", "--positions", "4", "-o", "rope.npz", "--quiet"}, here);
   const Words rule{"--method", "ntk", "--factor", "2"};
   done(plus({"rescale", "rope.npz", "-o", "new.json"}, rule), here);
-  for (const Words& more : std::vector<Words>{{"--print-spec"}, {"--print-spec", "-o", "-"}}) CHECK(done(plus(plus({"rescale", "rope.npz"}, rule), more), here).out == slurp(scratch / "new.json"));
+  for (const Words& more : std::vector<Words>{{"--print-spec"}, {"--print-spec", "-o", "-"}})
+    CHECK(done(plus(plus({"rescale", "rope.npz"}, rule), more), here).out == slurp(scratch / "new.json"));
   done(plus({"rescale", "rope.npz", "-o", "direct.npz", "--quiet"}, rule), here);
   done({"generate", "--spec", "new.json", "-o", "by_spec.npz", "--quiet"}, here);
   CHECK(slurp(scratch / "direct.npz") == slurp(scratch / "by_spec.npz"));
@@ -359,7 +385,8 @@ TEST_CASE("rescale: what is read is never written over, under whatever name") {
   fs::create_symlink("rope.npz", scratch / "soft.npz");
   fs::create_hard_link(scratch / "rope.npz", scratch / "hard.npz");
   const std::string before = slurp(scratch / "rope.npz"), cos = slurp(scratch / "r.cos.npy"), sidecar = slurp(scratch / "r.cos.npy.json");
-  for (const std::string out : {"rope.npz", "./rope.npz", "soft.npz", "hard.npz"}) CHECK(mentions(refused(plus(plus({"rescale", scratch / "rope.npz"}, rule), {scratch / out}), 2), "write to another file"));
+  for (const std::string out : {"rope.npz", "./rope.npz", "soft.npz", "hard.npz"})
+    CHECK(mentions(refused(plus(plus({"rescale", scratch / "rope.npz"}, rule), {scratch / out}), 2), "write to another file"));
   CHECK(slurp(scratch / "rope.npz") == before);
   // Names that come of -o, and what NPY keeps beside itself.
   const Outcome two = run(plus(plus({"rescale", "r.cos.npy", "--tensor", "cos", "--tensor", "sin"}, rule), {"r.npy"}), here);
@@ -377,7 +404,8 @@ TEST_CASE("rescale: encodings without rules become longer, and say so") {
   const Scratch scratch;
   const Setup here{.folder = scratch.path()};
   done({"generate", "sinusoidal", "--dim", "8", "--positions", "10", "-o", "s.npy", "--quiet"}, here);
-  CHECK(mentions(done({"rescale", "s.npy", "--context", "20", "-o", "y.npy"}, here).err, "sinusoidal has no rules on frequencies, it is made longer: positions 20 (was 10)"));
+  CHECK(mentions(done({"rescale", "s.npy", "--context", "20", "-o", "y.npy"}, here).err,
+                 "sinusoidal has no rules on frequencies, it is made longer: positions 20 (was 10)"));
   done({"generate", "sinusoidal", "--dim", "8", "--positions", "20", "-o", "want.npy", "--quiet"}, here);
   CHECK(slurp(scratch / "y.npy") == slurp(scratch / "want.npy"));
   CHECK(mentions(refused({"rescale", scratch / "s.npy", "--method", "linear", "--factor", "2", "-o", "x.npy"}, 2), "no rules on frequencies"));
@@ -387,6 +415,12 @@ TEST_CASE("rescale: encodings without rules become longer, and say so") {
   done({"rescale", "a.npy", "--context", "6", "-o", "b.npy"}, here);
   CHECK(load(scratch / "b.npy").shape == std::vector<std::int64_t>{2, 6, 6});
   CHECK(run({"verify", "b.npy", "--quiet"}, here).status == 0);
+  // Arrays that an encoding takes are no learned values: linear means the rule here, and mrope has none.
+  done({"generate", "mrope", "--head-dim", "16", "--mrope-section", "2,3,3", "-o", "m.npz", "--quiet"}, here);
+  CHECK(mentions(refused({"rescale", scratch / "m.npz", "--method", "linear", "--factor", "2", "-o", "x.npz"}, 2), "mrope has no rules on frequencies"));
+  // Frequencies that were given are not made of a base.
+  done({"generate", "rope", "--head-dim", "4", "--inv-freq", "1,0.5", "--positions", "2", "-o", "f.npz", "--quiet"}, here);
+  CHECK(mentions(refused({"rescale", scratch / "f.npz", "--method", "linear", "--factor", "2", "-o", "x.npz"}, 2), "gives the frequencies themselves"));
   done({"generate", "swin", "--window-height", "2", "--window-width", "2", "-o", "w.npz", "--quiet"}, here);
   CHECK(mentions(refused({"rescale", scratch / "w.npz", "--context", "6", "-o", "x.npz"}, 2), "depends on no length"));
 }
@@ -399,7 +433,11 @@ TEST_CASE("rescale: a bare table that is not what it is said to be is refused wi
   save(scratch / "bare.npy", values.shape, values.values);
   const Words said{"rope", "--head-dim", "8", "--positions", "32", "--layout", "cache", "--method", "linear", "--factor", "2", "-o", "x.npy"};
   CHECK(mentions(refused(plus({"rescale", scratch / "bare.npy"}, said), 1), "first at ["));
-  CHECK(mentions(refused(plus({"rescale", scratch / "bare.npy", "rope", "--head-dim", "8", "--positions", "31", "--layout", "cache", "--method", "linear", "--factor", "2"}, {"-o", "x.npy"}), 1), "[32, 8]"));
+  CHECK(mentions(refused(plus({"rescale", scratch / "bare.npy", "rope", "--head-dim", "8", "--positions", "31", "--layout", "cache", "--method",
+                               "linear", "--factor", "2"},
+                              {"-o", "x.npy"}),
+                         1),
+                 "[32, 8]"));
   // A place alone: exact doubles of an angle table, one of them moved.
   std::vector<double> angles;
   for (int k = 0; k < 6; ++k) angles.push_back(k), angles.push_back(k / 2.0);
@@ -450,7 +488,8 @@ TEST_CASE("rescale: the expected files of one-dimensional tables") {
     const std::string id = c.at("id"), method = c.at("method");
     CAPTURE(id);
     const Json& p = c.at("params");
-    Words words{"rescale", folder + c.at("input").get<std::string>(), "-o", scratch / "y.npy", "--prefix", std::to_string(p.at("row_offset").get<int>()), "--context", std::to_string(p.at("N").get<int>())};
+    Words words{"rescale",  folder + c.at("input").get<std::string>(),     "-o",        scratch / "y.npy",
+                "--prefix", std::to_string(p.at("row_offset").get<int>()), "--context", std::to_string(p.at("N").get<int>())};
     const std::vector<std::pair<std::string, Words>> spelt{{"tile", {"tile"}},
                                                            {"nearest_floor", {"nearest"}},
                                                            {"linear_half_pixel", {"linear"}},
@@ -479,11 +518,14 @@ TEST_CASE("rescale: timm's grids and bert4keras' hierarchical tables") {
   int cases = 0;
   for (const Json& c : Json::parse(slurp(data + "/golden/timm/manifest.json"))) {
     const Json& p = c.at("params");
-    if (c.at("function") != "resample_abs_pos_embed" || !p.at("old_size").is_null() || p.at("interpolation") != "bicubic" || c.at("in_dtype") != "float32") continue;
+    if (c.at("function") != "resample_abs_pos_embed" || !p.at("old_size").is_null() || p.at("interpolation") != "bicubic" ||
+        c.at("in_dtype") != "float32")
+      continue;
     CAPTURE(c.at("id").get<std::string>());
     const std::string folder = data + "/golden/timm/";
-    done({"rescale", folder + c.at("input").get<std::string>(), "--rows", "grid", "--method", "cubic", "--preset", p.at("antialias") ? "torch-aa" : "torch", "--prefix",
-          std::to_string(p.at("num_prefix_tokens").get<int>()), "--new-height", std::to_string(p.at("new_size").at(0).get<int>()), "--new-width", std::to_string(p.at("new_size").at(1).get<int>()), "-o",
+    done({"rescale", folder + c.at("input").get<std::string>(), "--rows", "grid", "--method", "cubic", "--preset",
+          p.at("antialias") ? "torch-aa" : "torch", "--prefix", std::to_string(p.at("num_prefix_tokens").get<int>()), "--new-height",
+          std::to_string(p.at("new_size").at(0).get<int>()), "--new-width", std::to_string(p.at("new_size").at(1).get<int>()), "-o",
           scratch / "y.npy", "--quiet"});
     const Values got = load(scratch / "y.npy"), want = load(folder + c.at("output").get<std::string>());
     CHECK(got.shape == want.shape);
@@ -491,12 +533,14 @@ TEST_CASE("rescale: timm's grids and bert4keras' hierarchical tables") {
     double most = 0;
     for (const double v : load(folder + c.at("input").get<std::string>()).values) most = std::max(most, std::fabs(v));
     REQUIRE(got.values.size() == want.values.size());
-    for (std::size_t i = 0; i < want.values.size(); ++i) CHECK(std::fabs(got.values[i] - want.values[i]) <= 3 * (12.6 * 16 + 120 + 36) * 0x1p-24 * most);
+    for (std::size_t i = 0; i < want.values.size(); ++i)
+      CHECK(std::fabs(got.values[i] - want.values[i]) <= 3 * (12.6 * 16 + 120 + 36) * 0x1p-24 * most);
     ++cases;
   }
   CHECK(cases >= 3);
   const std::string hier = data + "/golden/hier/h_n16_N40_ragged_a04";
-  done({"rescale", hier + ".in.npy", "--method", "hierarchical", "--alpha", "0.4", "--length", "40", "--dtype", "f64", "-o", scratch / "y.npy", "--quiet"});
+  done({"rescale", hier + ".in.npy", "--method", "hierarchical", "--alpha", "0.4", "--length", "40", "--dtype", "f64", "-o", scratch / "y.npy",
+        "--quiet"});
   // Six steps of binary64 with values up to (1 + alpha) / (1 - alpha) of the largest, which is below 0.1 here.
   check_close(scratch / "y.npy", load(hier + ".f64.npy").values, 6 * (1.4 / 0.6) * 0.1 * 0x1p-53);
   const Values old = load(hier + ".in.npy"), made = load(scratch / "y.npy");
@@ -525,11 +569,17 @@ TEST_CASE("B25: grids are never guessed") {
   const Scratch scratch;
   const auto grid = [&](std::int64_t rows, const Words& more) {
     save(scratch / "x.npy", {rows, 2}, numbers(rows * 2));
-    return run(plus({"rescale", scratch / "x.npy", "--rows", "grid", "--method", "cubic", "--new-height", "3", "--new-width", "4", "-o", scratch / "y.npy"}, more));
+    return run(
+        plus({"rescale", scratch / "x.npy", "--rows", "grid", "--method", "cubic", "--new-height", "3", "--new-width", "4", "-o", scratch / "y.npy"},
+             more));
   };
-  for (const auto& [rows, understood] : std::vector<std::pair<std::int64_t, std::string>>{{196, ": grid 14x14"}, {197, "1 prefix row, grid 14x14"}, {198, "2 prefix rows, grid 14x14"},
-                                                                                       {201, "5 prefix rows, grid 14x14"}, {577, "1 prefix row, grid 24x24"}, {1370, "1 prefix row, grid 37x37"},
-                                                                                       {1374, "5 prefix rows, grid 37x37"}}) {
+  for (const auto& [rows, understood] : std::vector<std::pair<std::int64_t, std::string>>{{196, ": grid 14x14"},
+                                                                                          {197, "1 prefix row, grid 14x14"},
+                                                                                          {198, "2 prefix rows, grid 14x14"},
+                                                                                          {201, "5 prefix rows, grid 14x14"},
+                                                                                          {577, "1 prefix row, grid 24x24"},
+                                                                                          {1370, "1 prefix row, grid 37x37"},
+                                                                                          {1374, "5 prefix rows, grid 37x37"}}) {
     const Outcome outcome = grid(rows, {});
     CHECK_MESSAGE((outcome.status == 0 && mentions(outcome.err, understood)), outcome.err);
   }
@@ -540,7 +590,8 @@ TEST_CASE("B25: grids are never guessed") {
   }
   // (2, 8) -> (4, 4) is a resample; prefix rows keep their bits.
   save(scratch / "x.npy", {17, 2}, numbers(34));
-  done({"rescale", scratch / "x.npy", "--rows", "grid", "--method", "cubic", "--height", "2", "--width", "8", "--prefix", "1", "--new-height", "4", "--new-width", "4", "-o", scratch / "y.npy"});
+  done({"rescale", scratch / "x.npy", "--rows", "grid", "--method", "cubic", "--height", "2", "--width", "8", "--prefix", "1", "--new-height", "4",
+        "--new-width", "4", "-o", scratch / "y.npy"});
   const Values made = load(scratch / "y.npy");
   const std::vector<double> old = numbers(34);
   CHECK(made.shape == std::vector<std::int64_t>{17, 2});
@@ -551,7 +602,8 @@ TEST_CASE("B25: grids are never guessed") {
 TEST_CASE("B26, B27: RoBERTa's reserved rows, eight whole copies") {
   const Scratch scratch;
   save(scratch / "x.npy", {514, 3}, numbers(514 * 3));
-  CHECK(mentions(done({"rescale", scratch / "x.npy", "--method", "tile", "--prefix", "2", "--length", "4096", "-o", scratch / "y.npy"}).err, "2 prefix rows, sequence of 512 -> 4096, tile"));
+  CHECK(mentions(done({"rescale", scratch / "x.npy", "--method", "tile", "--prefix", "2", "--length", "4096", "-o", scratch / "y.npy"}).err,
+                 "2 prefix rows, sequence of 512 -> 4096, tile"));
   const Values made = load(scratch / "y.npy");
   const std::vector<double> old = numbers(514 * 3);
   REQUIRE(made.shape == std::vector<std::int64_t>{4098, 3});
@@ -562,7 +614,8 @@ TEST_CASE("B26, B27: RoBERTa's reserved rows, eight whole copies") {
 TEST_CASE("B34: BEiT's extra rows stay, the window grows") {
   const Scratch scratch;
   save(scratch / "x.npy", {732, 2}, numbers(732 * 2));
-  const Outcome outcome = done({"rescale", scratch / "x.npy", "--rows", "window", "--method", "geometric", "--new-height", "32", "--new-width", "32", "-o", scratch / "y.npy"});
+  const Outcome outcome = done({"rescale", scratch / "x.npy", "--rows", "window", "--method", "geometric", "--new-height", "32", "--new-width", "32",
+                                "-o", scratch / "y.npy"});
   CHECK(mentions(outcome.err, "3 extra rows, window 14x14 -> 32x32"));
   const Values made = load(scratch / "y.npy");
   const std::vector<double> old = numbers(732 * 2);
@@ -598,7 +651,8 @@ TEST_CASE("rescale: what was done to a table is recorded, and its dtype kept") {
 TEST_CASE("rescale: a resized table has the same bytes with any threads, blocks and chunks") {
   const Scratch scratch;
   save(scratch / "x.npy", {1, 50, 6}, numbers(300));
-  const Words call{"rescale", scratch / "x.npy", "--rows", "grid", "--method", "cubic", "--new-height", "11", "--new-width", "13", "--dtype", "f32", "--quiet"};
+  const Words call{"rescale", scratch / "x.npy", "--rows", "grid",    "--method", "cubic",  "--new-height",
+                   "11",      "--new-width",     "13",     "--dtype", "f32",      "--quiet"};
   done(plus(call, {"-o", scratch / "want.npy"}));
   const std::string want = slurp(scratch / "want.npy");
   for (const std::string threads : {"1", "2", "5"})
@@ -671,7 +725,8 @@ TEST_CASE("rescale: what resampling refuses") {
   CHECK(mentions(refused({"rescale", scratch / "nan.npy", "--method", "tile", "--length", "12", "-o", "x.npz"}, 2), "row 2"));
   values[5] = 1e6;
   save(scratch / "large.npy", {6, 2}, values);
-  CHECK(mentions(refused({"rescale", scratch / "large.npy", "--method", "tile", "--length", "12", "--dtype", "f16", "-o", "x.npz"}, 2), "too large for f16"));
+  CHECK(mentions(refused({"rescale", scratch / "large.npy", "--method", "tile", "--length", "12", "--dtype", "f16", "-o", "x.npz"}, 2),
+                 "too large for f16"));
   // Complex numbers, no numbers, one number.
   done({"generate", "rope", "--layout", "complex", "--head-dim", "4", "--positions", "2", "-o", scratch / "c.npy", "--quiet"});
   fs::remove(scratch / "c.npy.json");

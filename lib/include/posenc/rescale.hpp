@@ -21,7 +21,7 @@ struct Rescaling {
   std::vector<std::pair<std::string, std::string>> settings{};  ///< "method", its parameters, and any other of the encoding's, as text
   std::optional<std::int64_t> context{};  ///< positions to reach: the factor is this over the trained length
   std::optional<std::int64_t> trained{};  ///< positions that the model was trained for, where its config says
-  bool replace = false;                   ///< the rule in force gives way to the new one
+  bool replace = false;                   ///< the rule in force gives way; of the same rule what is not said anew stays
   bool force = false;                     ///< a factor below 1 or a wild amplitude is meant
 };
 
