@@ -82,12 +82,16 @@ class Hdf5Growth : public Writer {
       const StoredTensor& tensor = plan_.tensors[t];
       StoredTensor old = tensor;
       old.shape = old_[t].shape;
-      const std::vector<hsize_t> extent(tensor.shape.begin(), tensor.shape.end());
-      checked_status(H5Dset_extent(old_[t].dataset.get(), extent.data()), path_, false);
       const std::int64_t granule = old_[t].chunks.granule;
       from.push_back(old.shape == tensor.shape ? tensor.values() : old.values() / granule * granule);
-      wanted_ += static_cast<std::uint64_t>(tensor.values() - from.back()) * size_of(tensor.dtype);
-      chunks_->add(old_[t].dataset.get(), tensor, old_[t].chunks);
+      if (__builtin_add_overflow(wanted_, static_cast<std::uint64_t>(tensor.values() - from.back()) * size_of(tensor.dtype), &wanted_))
+        fail_usage("the tensors together pass 2^64 bytes");
+    }
+    if (old_.front().gzip_level == 0) overlay_.reserve(wanted_);
+    for (std::size_t t = 0; t < old_.size(); ++t) {
+      const std::vector<hsize_t> extent(plan_.tensors[t].shape.begin(), plan_.tensors[t].shape.end());
+      checked_status(H5Dset_extent(old_[t].dataset.get(), extent.data()), path_, false);
+      chunks_->add(old_[t].dataset.get(), plan_.tensors[t], old_[t].chunks);
     }
     grow_scales(file_.get(), scales_, path_);
     const Handle root(checked(H5Gopen2(file_.get(), "/", H5P_DEFAULT), path_, false));

@@ -1,7 +1,9 @@
 #include "hdf5_overlay.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +16,7 @@
 #include "cleanup.hpp"
 #include "grow_journal.hpp"
 #include "posenc/error.hpp"
+#include "posenc/text.hpp"
 
 namespace posenc::formats::hdf5 {
 namespace {
@@ -125,6 +128,12 @@ void Overlay::arm() {
   old_end_ = end_of_file_ = end_;
   slot_ = remember_growth(fd_, cutting_, old_end_);
   armed_ = true;
+}
+
+void Overlay::reserve(std::uint64_t bytes) const {
+  struct statvfs disk {};
+  if (::fstatvfs(fd_, &disk) == 0 && disk.f_blocks != 0 && bytes / disk.f_frsize > disk.f_bavail)
+    fail_system(fmt::format("cannot write {}: it needs {} more", path_, human_bytes(bytes)), ENOSPC);
 }
 
 void Overlay::check() const {

@@ -26,6 +26,8 @@ class Overlay {
   /// The library has the file open and knows where it ends: what lies behind, of an interrupted extension, is cut off, and
   /// bytes may go there from now on.
   void arm();
+  /// Refuses, before the first of them, `bytes` more than the disk has room for.
+  void reserve(std::uint64_t bytes) const;
   /// A write that the disk refused: the library was not told, since 1.10 does not survive that. Throws system.
   void check() const;
   /// Nothing more is kept or written: what the library still does at its end is for nothing.
