@@ -28,6 +28,7 @@ Command add_verify(CLI::App& app, Common& common);
 Command add_apply(CLI::App& app, Common& common);
 Command add_inspect(CLI::App& app, Common& common);
 Command add_analyze(CLI::App& app, Common& common);
+Command add_extend(CLI::App& app, Common& common);
 Command add_list(CLI::App& app, Common& common);
 
 /// An option whose text is kept; given twice is an error.

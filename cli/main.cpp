@@ -80,8 +80,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(0, 1);
   Common common;
   common.words.assign(argv + 1, argv + std::max(argc, 1));
-  const std::vector<Command> commands{add_generate(app, common), add_rescale(app, common), add_verify(app, common), add_apply(app, common),
-                                      add_inspect(app, common),  add_analyze(app, common), add_list(app, common)};
+  const std::vector<Command> commands{add_generate(app, common), add_rescale(app, common), add_extend(app, common),  add_verify(app, common),
+                                      add_apply(app, common),    add_inspect(app, common), add_analyze(app, common), add_list(app, common)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {

@@ -33,6 +33,7 @@ class ArrayReader : public Reader {
   void add(StoredArray array);
   /// "NAME: why".
   void skip(std::string what) { skipped_.push_back(std::move(what)); }
+  void set_chunking(const FilePlan::Chunking& chunking) { chunking_ = chunking; }
   void set_metadata(std::map<std::string, std::string> metadata) { metadata_ = std::move(metadata); }
   /// After the last add: a file in which everything had to be skipped is an error.
   void seal() const;
@@ -42,6 +43,7 @@ class ArrayReader : public Reader {
   void read(std::size_t tensor, std::int64_t first, std::span<std::byte> out) const override;
   [[nodiscard]] std::string_view format() const override { return format_; }
   [[nodiscard]] const std::vector<std::string>& skipped() const { return skipped_; }
+  [[nodiscard]] const FilePlan::Chunking& chunking() const { return chunking_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
@@ -59,6 +61,7 @@ class ArrayReader : public Reader {
   std::vector<std::unique_ptr<Turned>> turned_;
   std::map<std::string, std::string> metadata_;
   std::vector<std::string> skipped_;
+  FilePlan::Chunking chunking_;
 };
 
 }  // namespace posenc::formats

@@ -22,34 +22,8 @@ namespace {
 
 constexpr long tmpfs_magic = 0x01021994;  // statfs(2)
 
-
 // One write call moves less than 2 GiB; a piece of 1 GiB keeps the arithmetic plain.
 constexpr std::size_t piece_limit = std::size_t{1} << 30;
-
-void write_all(int fd, const std::string& name, std::uint64_t offset, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::pwrite(fd, bytes.data(), std::min(bytes.size(), piece_limit), static_cast<off_t>(offset));
-    if (put < 0) {
-      if (errno == EINTR) continue;
-      fail_system("cannot write " + name, errno);
-    }
-    if (put == 0) fail_system("cannot write " + name, ENOSPC);
-    offset += static_cast<std::uint64_t>(put);
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-  }
-}
-
-// The file at the end of a chain of symbolic links; it need not exist.
-std::string follow_links(const std::string& path) {
-  std::filesystem::path current = path;
-  for (int hops = 0; hops < 40; ++hops) {
-    std::error_code error;
-    const auto next = std::filesystem::read_symlink(current, error);
-    if (error) return current.string();
-    current = next.is_absolute() ? next : current.parent_path() / next;
-  }
-  fail_system("cannot write " + path, ELOOP);
-}
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -73,6 +47,34 @@ void sync_folder(const std::string& folder) {
 
 }  // namespace
 
+void write_all(int fd, const std::string& name, std::uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::pwrite(fd, bytes.data(), std::min(bytes.size(), piece_limit), static_cast<off_t>(offset));
+    if (put < 0) {
+      if (errno == EINTR) continue;
+      fail_system("cannot write " + name, errno);
+    }
+    if (put == 0) fail_system("cannot write " + name, ENOSPC);
+    offset += static_cast<std::uint64_t>(put);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+}
+
+std::string follow_links(const std::string& path) {
+  std::filesystem::path current = path;
+  for (int hops = 0; hops < 40; ++hops) {
+    std::error_code error;
+    const auto next = std::filesystem::read_symlink(current, error);
+    if (error) return current.string();
+    current = next.is_absolute() ? next : current.parent_path() / next;
+  }
+  fail_system("cannot write " + path, ELOOP);
+}
+
+std::string hidden_beside(const std::string& path, std::string_view what) {
+  return fmt::format("{}/.{}.posenc-{}", folder_of(path), name_of_file(path).substr(0, NAME_MAX - 48), what);
+}
+
 bool is_stream_target(const std::string& path) {
   if (path == "-") return true;
   struct stat status {};
@@ -92,9 +94,8 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   if (exists && ::access(target_.c_str(), W_OK) != 0) fail_system("cannot replace " + path, errno);
 
   folder_ = folder_of(target_);
-  const std::string base = name_of_file(target_).substr(0, NAME_MAX - 48);
   for (int n = 0;; ++n) {
-    temporary_ = fmt::format("{}/.{}.posenc-{}-{}", folder_, base, ::getpid(), n);
+    temporary_ = hidden_beside(target_, fmt::format("{}-{}", ::getpid(), n));
     fd_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd_ >= 0) break;
     if (errno != EEXIST || n >= 10000) fail_system("cannot create a file in folder " + folder_, errno);
@@ -245,11 +246,11 @@ void SequentialFile::publish() {
   if (status != 0 && number != EINTR) fail_system("cannot write " + name_, number);
 }
 
-SpoolFile::SpoolFile(const AtomicFile& sibling) : name_("scratch space beside " + sibling.path()) {
-  const std::string folder = folder_of(sibling.target());
+SpoolFile::SpoolFile(const std::string& target) : name_("scratch space beside " + target) {
+  const std::string folder = folder_of(target);
   fd_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd_ >= 0) return;
-  std::string name = sibling.temporary() + "-XXXXXX";  // a file system without O_TMPFILE
+  std::string name = hidden_beside(target, fmt::format("{}-XXXXXX", ::getpid()));  // a file system without O_TMPFILE
   fd_ = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd_ < 0) fail_system("cannot create " + name_, errno);
   ::unlink(name.c_str());

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace posenc::formats {
@@ -25,6 +26,13 @@ class Sink {
 
 /// True when `path` is "-" or exists and is neither a regular file nor a directory: such a target is written in place.
 [[nodiscard]] bool is_stream_target(const std::string& path);
+
+/// The file at the end of a chain of symbolic links; it need not exist.
+[[nodiscard]] std::string follow_links(const std::string& path);
+/// "FOLDER/.NAME.posenc-WHAT" for FOLDER/NAME: hidden, and says whose it is.
+[[nodiscard]] std::string hidden_beside(const std::string& path, std::string_view what);
+/// All of `bytes` at `offset`, whatever a call moves; throws system with `name` in the sentence.
+void write_all(int fd, const std::string& name, std::uint64_t offset, std::span<const std::byte> bytes);
 
 /// ".NAME.posenc-PID-N" in the target's folder until publish(). Removed by the destructor and by signals (cleanup.hpp).
 class AtomicFile : public Sink {
@@ -78,10 +86,10 @@ class SequentialFile : public Sink {
   std::map<std::uint64_t, std::vector<std::byte>> held_;
 };
 
-/// A scratch file without a name in the folder of `sibling`: gone with the process, whatever happens.
+/// A scratch file without a name in the folder of `target`: gone with the process, whatever happens.
 class SpoolFile {
  public:
-  explicit SpoolFile(const AtomicFile& sibling);
+  explicit SpoolFile(const std::string& target);
   ~SpoolFile();
   SpoolFile(const SpoolFile&) = delete;
   SpoolFile& operator=(const SpoolFile&) = delete;

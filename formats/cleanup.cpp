@@ -19,15 +19,28 @@ struct Slot {
   std::array<char, 4096> path{};
 };
 
+struct Growing {
+  std::atomic<int> state{vacant};
+  int writing = -1, cutting = -1;
+  off_t size = 0;
+};
+
 std::array<Slot, 1024> slots;  // 4 MiB of address space, touched as far as used
+std::array<Growing, 16> growths;
 volatile pid_t owner = 0;
 static_assert(std::atomic<int>::is_always_lock_free);
 
-// Async-signal-safe: atomics, getpid, unlink, signal and raise only.
+// Async-signal-safe: atomics, getpid, unlink, close, ftruncate, signal and raise only.
 void remove_and_die(int signal_number) {
-  if (::getpid() == owner)  // not in a child between fork and exec
+  if (::getpid() == owner) {  // not in a child between fork and exec
     for (Slot& slot : slots)
       if (slot.state.load(std::memory_order_acquire) == live) ::unlink(slot.path.data());
+    for (Growing& growth : growths)
+      if (growth.state.load(std::memory_order_acquire) == live) {
+        ::close(growth.writing);  // other threads write no further
+        (void)!::ftruncate(growth.cutting, growth.size);
+      }
+  }
   ::signal(signal_number, SIG_DFL);
   ::raise(signal_number);
 }
@@ -48,6 +61,24 @@ int remember_temporary(const std::string& path) noexcept {
 
 void forget_temporary(int slot) noexcept {
   if (slot >= 0) slots[static_cast<std::size_t>(slot)].state.store(vacant, std::memory_order_release);
+}
+
+int remember_growth(int writing, int cutting, std::uint64_t size) noexcept {
+  for (std::size_t i = 0; i < growths.size(); ++i) {
+    Growing& growth = growths[i];
+    int expected = vacant;
+    if (!growth.state.compare_exchange_strong(expected, filling)) continue;
+    growth.writing = writing;
+    growth.cutting = cutting;
+    growth.size = static_cast<off_t>(size);
+    growth.state.store(live, std::memory_order_release);
+    return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void forget_growth(int slot) noexcept {
+  if (slot >= 0) growths[static_cast<std::size_t>(slot)].state.store(vacant, std::memory_order_release);
 }
 
 void install_signal_cleanup() {

@@ -11,6 +11,7 @@
 #include "atomic_file.hpp"
 #include "crc32.hpp"
 #include "format.hpp"
+#include "grow_journal.hpp"
 #include "posenc/error.hpp"
 #include "posenc/text.hpp"
 #include "utf8.hpp"
@@ -24,11 +25,12 @@ struct Format {
   void (*check)(const FilePlan&);
   std::uint64_t (*file_size)(const FilePlan&);
   std::unique_ptr<Writer> (*open_writer)(const std::string&, const FilePlan&);
+  Growth (*open_growth)(const std::string&, const FilePlan&);
   std::unique_ptr<Reader> (*open_reader)(std::shared_ptr<const InputFile>);
 };
 
 constexpr Format list[] = {
-#define POSENC_FORMAT(name) {name::traits, name::matches, name::check, name::file_size, name::open_writer, name::open_reader},
+#define POSENC_FORMAT(name) {name::traits, name::matches, name::check, name::file_size, name::open_writer, name::open_growth, name::open_reader},
 #include "list.inc"
 #undef POSENC_FORMAT
 };
@@ -148,7 +150,20 @@ std::unique_ptr<Writer> create(const FormatTraits& format, const std::string& pa
   return implementation(format).open_writer(path, plan);
 }
 
+Growth grow(const FormatTraits& format, const std::string& path, const FilePlan& plan) {
+  check_plan(format, plan);
+  return implementation(format).open_growth(path, plan);
+}
+
+std::shared_ptr<const void> hold(const std::string& path) { return lock_file(path); }
+
+FilePlan::Chunking chunking(const Reader& reader) {
+  const auto* arrays = dynamic_cast<const ArrayReader*>(&reader);
+  return arrays == nullptr ? FilePlan::Chunking{} : arrays->chunking();
+}
+
 std::unique_ptr<Reader> open(const std::string& path) {
+  complete_replacement(path);
   auto file = std::make_shared<const InputFile>(path);
   std::vector<std::byte> head(std::min<std::uint64_t>(file->size(), head_bytes));
   file->read(0, head);

@@ -32,7 +32,8 @@ const FormatTraits& traits() {
                               .complex = true,
                               .bf16 = true,
                               .chunking = true,
-                              .stdout_ok = false};
+                              .stdout_ok = false,
+                              .grows = true};
   return t;
 }
 

@@ -100,6 +100,7 @@ void pass(Wire& wire, Contents& contents) {
     wire.characters(found.bytes);
     wire.list(found.box, [&](std::uint64_t& size) { wire.number(size); });
     wire.list(found.filters, [&](std::int64_t& filter) { pass_int(wire, filter); });
+    wire.number(found.gzip_level);
     wire.list(found.places, [&](ChunkPlace& place) {
       wire.number(place.number);
       wire.number(place.offset);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "hdf5_chunks.hpp"
 #include "posenc/error.hpp"
 #include "utf8.hpp"
 
@@ -48,6 +49,17 @@ std::map<Scale, std::string> name_scales(const FilePlan& plan) {
   return names;
 }
 
+// What netCDF writes into the NAME of a scale without values.
+std::string note_of(std::int64_t size) { return fmt::format("{}{:10d}", bare_scale, size); }
+
+// Scales of axes that may grow: the first ones of chunked datasets.
+std::set<Scale> open_ended(const FilePlan& plan) {
+  std::set<Scale> scales;
+  for (const StoredTensor& tensor : plan.tensors)
+    if (!tensor.axis_names.empty() && !cut(tensor, plan.chunking).box.empty()) scales.insert({tensor.axis_names[0], tensor.shape[0]});
+  return scales;
+}
+
 }  // namespace
 
 void put_text(hid_t object, const std::string& key, const std::string& value, const std::string& path) {
@@ -58,6 +70,8 @@ void put_text(hid_t object, const std::string& key, const std::string& value, co
   const Handle space(checked(H5Screate(H5S_SCALAR), path, false));
   const Handle creation(checked(H5Pcreate(H5P_ATTRIBUTE_CREATE), path, false));
   checked_status(H5Pset_char_encoding(creation.get(), H5T_CSET_UTF8), path, false);
+  const htri_t there = H5Aexists(object, key.c_str());
+  if (there < 0 || (there > 0 && H5Adelete(object, key.c_str()) < 0)) fail(path, false);
   const Handle attribute(checked(H5Acreate2(object, key.c_str(), type.get(), space.get(), creation.get(), H5P_DEFAULT), path, false));
   checked_status(H5Awrite(attribute.get(), type.get(), value.c_str()), path, false);
 }
@@ -109,11 +123,17 @@ void put_axes(hid_t file, const FilePlan& plan, const std::vector<Handle>& datas
   // Every attached axis is listed in an attribute of its scale, which may outgrow the 64 KiB of an object header.
   constexpr std::size_t many = 500;
   if (plan.tensors.size() > many) checked_status(H5Pset_attr_phase_change(creation.get(), 0, 0), path, false);
+  const Handle chunked(checked(H5Pcopy(creation.get()), path, false));
+  constexpr hsize_t chunk = 1024, unlimited = H5S_UNLIMITED;  // none is ever written
+  checked_status(H5Pset_chunk(chunked.get(), 1, &chunk), path, false);
+  const std::set<Scale> growing = open_ended(plan);
   for (const auto& [scale, name] : names) {
     const hsize_t size = static_cast<hsize_t>(scale.size);
-    const Handle space(checked(H5Screate_simple(1, &size, nullptr), path, false));
-    Handle dataset(checked(H5Dcreate2(file, name.c_str(), H5T_IEEE_F32BE, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT), path, false));
-    checked_status(H5DSset_scale(dataset.get(), fmt::format("{}{:10d}", bare_scale, scale.size).c_str()), path, false);
+    const bool grows = growing.contains(scale);
+    const Handle space(checked(H5Screate_simple(1, &size, grows ? &unlimited : nullptr), path, false));
+    Handle dataset(checked(H5Dcreate2(file, name.c_str(), H5T_IEEE_F32BE, space.get(), H5P_DEFAULT, grows ? chunked.get() : creation.get(), H5P_DEFAULT),
+                           path, false));
+    checked_status(H5DSset_scale(dataset.get(), note_of(scale.size).c_str()), path, false);
     scales.emplace(scale, std::move(dataset));
   }
   for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
@@ -124,6 +144,42 @@ void put_axes(hid_t file, const FilePlan& plan, const std::vector<Handle>& datas
       checked_status(H5DSattach_scale(datasets[t].get(), scales.at({tensor.axis_names[i], tensor.shape[i]}).get(), axis), path, false);
       checked_status(H5DSset_label(datasets[t].get(), axis, tensor.axis_names[i].c_str()), path, false);
     }
+  }
+}
+
+std::optional<GrowingScales> growing_scales(const FilePlan& before, const FilePlan& after) {
+  const std::map<Scale, std::string> old_names = name_scales(before), new_names = name_scales(after);
+  GrowingScales growing;
+  for (std::size_t t = 0; t < after.tensors.size(); ++t) {
+    const StoredTensor &a = before.tensors[t], &b = after.tensors[t];
+    for (std::size_t i = 0; i < b.axis_names.size(); ++i) {
+      if (b.axis_names[i].empty()) continue;
+      const std::string& name = new_names.at({b.axis_names[i], b.shape[i]});
+      if (name != old_names.at({a.axis_names[i], a.shape[i]})) return std::nullopt;
+      if (a.shape[i] != b.shape[i]) growing[name] = b.shape[i];
+    }
+  }
+  return growing;
+}
+
+bool scales_can_grow(hid_t file, const GrowingScales& scales, const std::string& path) {
+  for (const auto& [name, size] : scales) {
+    if (H5Lexists(file, name.c_str(), H5P_DEFAULT) <= 0) return false;
+    const Handle dataset(checked(H5Dopen2(file, name.c_str(), H5P_DEFAULT), path, true));
+    const Handle space(checked(H5Dget_space(dataset.get()), path, true));
+    hsize_t now = 0, most = 0;
+    if (!is_bare_scale(dataset.get(), path) || H5Sget_simple_extent_ndims(space.get()) != 1) return false;
+    if (H5Sget_simple_extent_dims(space.get(), &now, &most) != 1 || (most != H5S_UNLIMITED && most < static_cast<hsize_t>(size))) return false;
+  }
+  return true;
+}
+
+void grow_scales(hid_t file, const GrowingScales& scales, const std::string& path) {
+  for (const auto& [name, size] : scales) {
+    const Handle dataset(checked(H5Dopen2(file, name.c_str(), H5P_DEFAULT), path, false));
+    const auto extent = static_cast<hsize_t>(size);
+    checked_status(H5Dset_extent(dataset.get(), &extent), path, false);
+    checked_status(H5LTset_attribute_string(dataset.get(), ".", "NAME", note_of(size).c_str()), path, false);
   }
 }
 

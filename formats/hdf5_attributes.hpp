@@ -10,7 +10,7 @@
 
 namespace posenc::formats::hdf5 {
 
-/// A scalar fixed-length UTF-8 string.
+/// A scalar fixed-length UTF-8 string, in place of an attribute of that name.
 void put_text(hid_t object, const std::string& key, const std::string& value, const std::string& path);
 /// The text of a scalar string attribute, of fixed or varying length; nothing when it is absent or something else.
 [[nodiscard]] std::optional<std::string> get_text(hid_t object, const std::string& key, const std::string& what);
@@ -20,6 +20,14 @@ void put_text(hid_t object, const std::string& key, const std::string& value, co
 /// Labels every axis and attaches it to a scale: one dataset per distinct (name, size), in the root group, without
 /// values, marked the way netCDF marks a dimension that is no variable. datasets[i] is plan.tensors[i].
 void put_axes(hid_t file, const FilePlan& plan, const std::vector<Handle>& datasets, const std::string& path);
+/// How many values along the axis a scale stands for, where that changes: its name and the new size.
+using GrowingScales = std::map<std::string, std::int64_t>;
+/// The scales that become longer when the tensors of `before` become those of `after`; nothing when some axis would have a
+/// scale of another name then.
+[[nodiscard]] std::optional<GrowingScales> growing_scales(const FilePlan& before, const FilePlan& after);
+/// Whether these scales are there and can become longer.
+[[nodiscard]] bool scales_can_grow(hid_t file, const GrowingScales& scales, const std::string& path);
+void grow_scales(hid_t file, const GrowingScales& scales, const std::string& path);
 /// The names of all scales put_axes would make, for the check of clashes and the estimate of sizes.
 [[nodiscard]] std::size_t count_scales(const FilePlan& plan);
 /// True for a scale without values of its own.

@@ -66,6 +66,16 @@ std::shared_ptr<const ByteSource> source_of(const std::shared_ptr<const InputFil
   fail_input(what + ": an unknown layout");
 }
 
+// As FilePlan says it: the size of a chunk, and how it is packed.
+FilePlan::Chunking chunking_of(const std::vector<Found>& arrays) {
+  for (const Found& found : arrays)
+    if (found.where == Found::Where::chunks)
+      return {.chunked = true,
+              .chunk_bytes = static_cast<std::int64_t>(checked_bytes(found.box, found.type.size).value_or(1)),
+              .gzip_level = static_cast<int>(std::min<std::uint64_t>(found.gzip_level, 9))};
+  return {};
+}
+
 }  // namespace
 
 std::unique_ptr<Reader> open_reader(std::shared_ptr<const InputFile> file) {
@@ -73,6 +83,7 @@ std::unique_ptr<Reader> open_reader(std::shared_ptr<const InputFile> file) {
   Contents contents = walk_apart(*file);
   reader->set_metadata(std::move(contents.metadata));
   for (std::string& skip : contents.skipped) reader->skip(std::move(skip));
+  reader->set_chunking(chunking_of(contents.arrays));
   for (Found& found : contents.arrays) {
     StoredArray array;
     array.type = found.type;

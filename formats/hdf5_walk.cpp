@@ -94,18 +94,19 @@ class Walk {
   }
 
   // Why the layout keeps posenc from reading it; empty when it can.
-  std::string unreadable(hid_t creation, const std::string& what, std::vector<H5Z_filter_t>& found) const {
+  std::string unreadable(hid_t creation, const std::string& what, std::vector<H5Z_filter_t>& found, std::uint64_t& gzip_level) const {
     if (H5Pget_layout(creation) == H5D_VIRTUAL) return "a virtual dataset, whose values lie in other files";
     if (H5Pget_external_count(creation) > 0) return "its values lie in other files, which are never opened";
     const int filters = H5Pget_nfilters(creation);
     if (filters < 0) fail(what, true);
     for (int i = 0; i < filters; ++i) {
-      unsigned flags = 0;
-      std::size_t parameters = 0;
+      unsigned flags = 0, parameter = 0;
+      std::size_t parameters = 1;
       char name[64] = {};
-      const H5Z_filter_t filter = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &parameters, nullptr, sizeof name, name, nullptr);
+      const H5Z_filter_t filter = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &parameters, &parameter, sizeof name, name, nullptr);
       if (filter < 0) fail(what, true);
       found.push_back(filter);
+      if (filter == H5Z_FILTER_DEFLATE && parameters > 0) gzip_level = parameter;
       if (filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_FLETCHER32) continue;
       name[sizeof name - 1] = '\0';
       return fmt::format("filter {} ({}), allowed are deflate, shuffle and fletcher32", filter, is_utf8(name) ? name : "?");
@@ -119,7 +120,8 @@ class Walk {
     const Handle type(checked(H5Dget_type(id), what, true));
     const Handle creation(checked(H5Dget_create_plist(id), what, true));
     std::vector<H5Z_filter_t> filters;
-    std::string why = unreadable(creation.get(), what, filters);
+    std::uint64_t gzip_level = 0;
+    std::string why = unreadable(creation.get(), what, filters, gzip_level);
     const H5S_class_t kind = H5Sget_simple_extent_type(space.get());
     if (why.empty() && kind != H5S_SCALAR && kind != H5S_SIMPLE) why = "it has no values (null dataspace)";
     const auto element = why.empty() ? element_type(id, type.get(), what, why) : std::nullopt;
@@ -141,6 +143,7 @@ class Walk {
     found.axes = get_axes(id, found.shape.size(), what);
     found.help = get_text(id, "description", what).value_or("");
     found.filters.assign(filters.begin(), filters.end());
+    found.gzip_level = gzip_level;
     place(id, type.get(), creation.get(), what, *bytes, found);
     contents_.arrays.push_back(std::move(found));
   }

@@ -29,6 +29,7 @@ struct Found {
   std::string bytes;                    ///< memory: all values; fill and chunks: one element, for what was never written
   std::vector<std::uint64_t> box;       ///< chunks: elements of a chunk along each axis
   std::vector<std::int64_t> filters;    ///< chunks: in the order they were applied
+  std::uint64_t gzip_level = 0;         ///< chunks: 0 without deflate
   std::vector<ChunkPlace> places;       ///< chunks: those that were written, rising in number
 };
 

@@ -6,7 +6,8 @@
 //              values start at a multiple of 64: {'descr': '<f4', 'fortran_order': False, 'shape': (16, 8), }
 //   5. rest    the values, exactly as many as the shape says; row-major, or column-major when fortran_order is True
 // Written: version 1.0 (2.0 for a header above 65535 bytes), '<', row-major. Read: all of the above, '<' '>' '=' '|'.
-// NPY has no place for metadata: it lies beside the array, in NAME.npy.json, one JSON object (metadata_json.hpp).
+// NPY has no place for metadata: it lies beside the array, in NAME.npy.json, one JSON object (metadata_json.hpp). While an array is being
+// replaced by a longer one, its sidecar speaks of both: the new metadata, and under posenc_before those of an array of posenc_shape.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -26,6 +27,9 @@ namespace posenc::formats::npy {
 namespace {
 
 constexpr std::uint64_t largest_sidecar = std::uint64_t{64} << 20;
+
+constexpr const char* before_key = "posenc_before";
+constexpr const char* shape_key = "posenc_shape";
 
 std::string sidecar_of(const std::string& path) { return path + ".json"; }
 
@@ -51,6 +55,22 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
+std::string shape_text(const std::vector<std::int64_t>& shape) { return fmt::format("{}", fmt::join(shape, ",")); }
+
+// What a sidecar says of the array of this shape.
+std::map<std::string, std::string> read_sidecar(const std::string& path, const std::vector<std::int64_t>& shape) {
+  std::map<std::string, std::string> metadata = metadata_from_json(read_text(path), path);
+  const auto before = metadata.find(before_key);
+  if (before == metadata.end()) return metadata;
+  std::map<std::string, std::string> old = metadata_from_json(before->second, fmt::format("{}: {}", path, before_key));
+  if (old[shape_key] == shape_text(shape)) {
+    old.erase(shape_key);
+    return old;
+  }
+  metadata.erase(before);
+  return metadata;
+}
+
 class NpyWriter : public PlacedWriter {
  public:
   NpyWriter(const std::string& path, std::unique_ptr<Sink> sink, const FilePlan& plan, std::uint64_t base)
@@ -68,48 +88,36 @@ class NpyWriter : public PlacedWriter {
     sidecar_->write(0, as_bytes(metadata_to_json(metadata, true)));
   }
 
+  /// The file is a longer form of the array that is there: at no time is there one without its metadata.
+  void succeed(const std::string& path, const AtomicFile& array, std::map<std::string, std::string> metadata) {
+    std::map<std::string, std::string> old;
+    const auto reader = open_reader(std::make_shared<const InputFile>(path));
+    old = reader->metadata();
+    if (old.empty()) return;
+    old[shape_key] = shape_text(reader->tensors().at(0).shape);
+    metadata[before_key] = metadata_to_json(old, false);
+    both_ = std::make_unique<AtomicFile>(sidecar_of(array.target()));
+    both_->write(0, as_bytes(metadata_to_json(metadata, true)));
+    stale_.clear();
+  }
+
  private:
   // An array is never seen with another's provenance: the old sidecar goes, then the array comes, then its own.
   void publish(Sink& sink) override {
     auto* file = dynamic_cast<AtomicFile*>(&sink);
     if (file == nullptr) return sink.publish();
     file->sync();
+    if (both_) both_->publish();
     if (!stale_.empty() && ::unlink(stale_.c_str()) != 0 && errno != ENOENT) fail_system("cannot remove " + stale_, errno);
     file->rename();
     if (sidecar_) sidecar_->publish();
   }
 
-  std::unique_ptr<AtomicFile> sidecar_;
+  std::unique_ptr<AtomicFile> sidecar_, both_;
   std::string stale_;
 };
 
-}  // namespace
-
-const FormatTraits& traits() {
-  static const FormatTraits t{.name = "npy",
-                              .suffixes = {".npy"},
-                              .help = "NumPy array; one tensor, its spec in a JSON file beside it",
-                              .many_tensors = false,
-                              .metadata = true,
-                              .complex = true,
-                              .bf16 = false,
-                              .chunking = false,
-                              .stdout_ok = true};
-  return t;
-}
-
-bool matches(std::span<const std::byte> head) {
-  static constexpr std::string_view magic = "\x93NUMPY";
-  return head.size() >= magic.size() && std::string_view(reinterpret_cast<const char*>(head.data()), magic.size()) == magic;
-}
-
-void check(const FilePlan&) {}
-
-std::uint64_t file_size(const FilePlan& plan) {
-  return make_npy_header(plan.tensors[0]).size() + static_cast<std::uint64_t>(plan.tensors[0].bytes());
-}
-
-std::unique_ptr<Writer> open_writer(const std::string& path, const FilePlan& plan) {
+std::unique_ptr<Writer> make_writer(const std::string& path, const FilePlan& plan, bool longer) {
   const std::string header = make_npy_header(plan.tensors[0]);
   std::unique_ptr<Sink> sink;
   const AtomicFile* file = nullptr;
@@ -124,7 +132,41 @@ std::unique_ptr<Writer> open_writer(const std::string& path, const FilePlan& pla
   sink->write(0, as_bytes(header));
   auto writer = std::make_unique<NpyWriter>(path, std::move(sink), plan, header.size());
   if (file != nullptr) writer->keep_beside(*file, plan.metadata);
+  if (file != nullptr && longer) writer->succeed(path, *file, plan.metadata);
   return writer;
+}
+
+}  // namespace
+
+const FormatTraits& traits() {
+  static const FormatTraits t{.name = "npy",
+                              .suffixes = {".npy"},
+                              .help = "NumPy array; one tensor, its spec in a JSON file beside it",
+                              .many_tensors = false,
+                              .metadata = true,
+                              .complex = true,
+                              .bf16 = false,
+                              .chunking = false,
+                              .stdout_ok = true,
+                              .grows = false};
+  return t;
+}
+
+bool matches(std::span<const std::byte> head) {
+  static constexpr std::string_view magic = "\x93NUMPY";
+  return head.size() >= magic.size() && std::string_view(reinterpret_cast<const char*>(head.data()), magic.size()) == magic;
+}
+
+void check(const FilePlan&) {}
+
+std::uint64_t file_size(const FilePlan& plan) {
+  return make_npy_header(plan.tensors[0]).size() + static_cast<std::uint64_t>(plan.tensors[0].bytes());
+}
+
+std::unique_ptr<Writer> open_writer(const std::string& path, const FilePlan& plan) { return make_writer(path, plan, false); }
+
+Growth open_growth(const std::string& path, const FilePlan& plan) {
+  return rewriting(make_writer(path, plan, true), plan, "the header of npy says how long it is");
 }
 
 std::unique_ptr<Reader> open_reader(std::shared_ptr<const InputFile> file) {
@@ -144,7 +186,7 @@ std::unique_ptr<Reader> open_reader(std::shared_ptr<const InputFile> file) {
   for (const std::int64_t extent : array.tensor.shape) long_axes += extent > 1 ? 1 : 0;
   array.column_major = header.column_major && long_axes > 1;
   reader->add(std::move(array));
-  if (const std::string path = sidecar_of(file->path()); exists(path)) reader->set_metadata(metadata_from_json(read_text(path), path));
+  if (const std::string path = sidecar_of(file->path()); exists(path)) reader->set_metadata(read_sidecar(path, reader->tensors()[0].shape));
   return reader;
 }
 

@@ -82,7 +82,8 @@ const FormatTraits& traits() {
                               .complex = true,
                               .bf16 = false,
                               .chunking = false,
-                              .stdout_ok = false};
+                              .stdout_ok = false,
+                              .grows = false};
   return t;
 }
 
@@ -114,6 +115,10 @@ std::unique_ptr<Writer> open_writer(const std::string& path, const FilePlan& pla
   auto sink = std::make_unique<AtomicFile>(path);
   sink->reserve(archive.directory + central_directory(archive.entries, archive.directory).size());
   return std::make_unique<NpzWriter>(path, std::move(sink), plan, std::move(archive), std::move(bases));
+}
+
+Growth open_growth(const std::string& path, const FilePlan& plan) {
+  return rewriting(open_writer(path, plan), plan, "npz has one tensor behind the other");
 }
 
 std::unique_ptr<Reader> open_reader(std::shared_ptr<const InputFile> file) {

@@ -216,7 +216,8 @@ const FormatTraits& traits() {
                               .complex = false,
                               .bf16 = true,
                               .chunking = false,
-                              .stdout_ok = false};
+                              .stdout_ok = false,
+                              .grows = false};
   return t;
 }
 
@@ -244,6 +245,10 @@ std::unique_ptr<Writer> open_writer(const std::string& path, const FilePlan& pla
   sink->reserve(layout.size);
   sink->write(0, as_bytes(layout.header));
   return std::make_unique<PlacedWriter>(path, std::move(sink), plan.tensors, std::move(layout.bases));
+}
+
+Growth open_growth(const std::string& path, const FilePlan& plan) {
+  return rewriting(open_writer(path, plan), plan, "safetensors has one tensor behind the other");
 }
 
 std::unique_ptr<Reader> open_reader(std::shared_ptr<const InputFile> file) { return Header(std::move(file)).read(); }

@@ -22,6 +22,7 @@ struct FormatTraits {
   bool bf16;          ///< has bfloat16
   bool chunking;      ///< FilePlan::chunking means something
   bool stdout_ok;     ///< can be written front to back: "-", a FIFO, a device
+  bool grows;         ///< a file can get more rows in place (grow)
 };
 
 /// The list of formats; help, suffixes and tests loop over it.
@@ -44,6 +45,23 @@ void check_plan(const FormatTraits& format, const FilePlan& plan);
 
 /// Puts a text (a spec) at `path`, whole or not at all, as `create` does with arrays.
 void write_text(const std::string& path, std::string_view text);
+
+/// A file on its way to be a longer one.
+struct Growth {
+  std::unique_ptr<Writer> writer;  ///< finish() makes the file the longer one at once; before, and without it, it stays as it is
+  std::vector<std::int64_t> from;  ///< of each tensor: the value to write from, before which all is there; a multiple of the granule
+  std::string rewritten;           ///< why everything is written again, to a new file that replaces the old one; empty: in place
+};
+
+/// Starts to make the file at `path` the one of `plan`: the same tensors with more along their first axes, and other metadata. Old values
+/// that have to be written again are the caller's to bring. What is in the file beside the plan stays in place, and goes when it is
+/// rewritten. Killed at any time, the file is the old one or, once finish() has begun to return, the new one; what was under way is
+/// completed when the file is opened next.
+[[nodiscard]] Growth grow(const FormatTraits& format, const std::string& path, const FilePlan& plan);
+/// Keeps other processes from growing `path` as long as it lives. Throws system when one has it, or has it open and locked.
+[[nodiscard]] std::shared_ptr<const void> hold(const std::string& path);
+/// How the values of a file are cut and packed, as its first chunked tensor says.
+[[nodiscard]] FilePlan::Chunking chunking(const Reader& reader);
 
 /// Opens a file for reading. Memory stays bounded by the caller's blocks, except that a column-major NPY array is turned
 /// around in memory at its first read (1 GiB at most; usage beyond). A compressed NPZ member is inflated as it is read, from checkpoints. CRCs of

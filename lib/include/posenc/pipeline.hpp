@@ -18,12 +18,21 @@ struct PipelineOptions {
   std::function<void(std::int64_t done, std::int64_t total)> progress{};  ///< bytes; called now and then from one thread at a time
 };
 
+/// Values of a tensor that exist already, at its beginning.
+struct Kept {
+  const Reader* reader;
+  std::size_t tensor;   ///< of the reader
+  std::int64_t values;  ///< how many: they are read, not computed
+  std::int64_t from;    ///< values before this one are with the writer already; a multiple of its granule, or all
+};
+
 /// A writer and the tensors that it takes, in its plan's order.
 struct Target {
   Writer* writer;
   std::span<const PlannedTensor> tensors;
+  std::span<const Kept> kept{};  ///< one for each tensor; empty: everything is computed
 };
-/// Computes and writes every value; does not call finish(). Rethrows the first failure of any worker.
+/// Computes and writes every value that is not kept; does not call finish(). Rethrows the first failure of any worker.
 void generate(const Spec& spec, std::span<const Target> targets, const PipelineOptions& options);
 
 /// One value that is not what the spec says.
