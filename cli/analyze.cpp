@@ -138,9 +138,10 @@ void print_section(const Section& section) {
   for (const Grid& grid : section.grids) print_grid(grid);
 }
 
-void print_text(const std::string& title, const Analysis& analysis) {
+void print_text(const std::string& title, const Analysis& analysis, bool quiet) {
   fmt::print("{}\n", title);
-  for (const std::string& remark : analysis.remarks) fmt::print("{}\n", remark);
+  if (!quiet)
+    for (const std::string& remark : analysis.remarks) fmt::print("{}\n", remark);
   for (const Subject& s : analysis.subjects) {
     if (s.sections.empty()) continue;  // a remark says so
     fmt::print("\n{}{}\n", s.layer_type.empty() ? "" : s.layer_type + ": ", s.encoding);
@@ -196,7 +197,7 @@ int run(const Options& o, const Common& common) {
     out.update(json_of(result.analysis));
     fmt::print("{}\n", json_text(out));
   } else {
-    print_text(path, result.analysis);
+    print_text(path, result.analysis, common.quiet);
   }
   return 0;
 }

@@ -38,7 +38,7 @@ Effect effect(const Turning& t, std::int64_t trained, std::int64_t context) {
   Effect out;
   for (std::size_t i = 0; i < t.plain.size(); ++i) {
     out.outside += t.plain[i] != 0 && out_of_distribution(t.plain[i], t.used[i], trained, context) ? 1 : 0;
-    out.unchanged += std::fabs(t.used[i] - t.plain[i]) <= same * t.plain[i] ? 1 : 0;
+    out.unchanged += std::fabs(t.used[i] - t.plain[i]) <= rounding * t.plain[i] ? 1 : 0;
   }
   return out;
 }

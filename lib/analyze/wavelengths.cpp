@@ -15,8 +15,8 @@ namespace {
 
 // What a rule did to a pair.
 std::string band(double plain, double used, std::optional<double> factor) {
-  if (std::fabs(used - plain) <= same * plain) return "unchanged";
-  if (factor && std::fabs(used * *factor - plain) <= same * plain) return "divided";
+  if (std::fabs(used - plain) <= rounding * plain) return "unchanged";
+  if (factor && std::fabs(used * *factor - plain) <= rounding * plain) return "divided";
   return factor && used < plain && used * *factor > plain ? "blended" : "changed";
 }
 

@@ -183,6 +183,19 @@ TEST_CASE("decay against sums in long double") {
   CHECK(count(report("rope", {{"head_dim", "64"}, {"base", "1000"}, {"positions", "3000"}, {"method", "linear"}, {"factor", "4"}}), "decay", "first_negative") == first);
 }
 
+TEST_CASE("first negative sums of models, by numpy") {
+  // Sums of numpy.longdouble cosines over every position up to there; the nearest value to zero on the way is above 0.07.
+  const Subject llama = folder_report("meta-llama--Llama-3.1-8B");
+  CHECK(count(llama, "base", "carries") == 18438);
+  CHECK(count(llama, "decay", "first_negative") == 85133);
+  AnalysisOptions options;
+  const auto of = [&](const std::string& name) { return analyze(read_config(slurp(std::string(POSENC_TEST_DATA) + "/configs/" + name + "/config.json"), name), options); };
+  CHECK(count(of("meta-llama--Llama-4-Scout-17B-16E-Instruct").subjects.at(0), "decay", "first_negative") == 193323);
+  const Subject gemma = of("google--gemma-3-4b-it").subjects.at(1);
+  CHECK(gemma.layer_type == "full_attention");
+  CHECK(count(gemma, "base", "carries") == 71627);
+}
+
 TEST_CASE("entropy of softmax over normal scores") {
   const Subject s = report("rope", {{"positions", "1024"}, {"attention_factor", "1.25"}}, 65536);
   const auto row_of = [&](std::int64_t keys) {
