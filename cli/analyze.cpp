@@ -134,7 +134,10 @@ void print_grid(const Grid& grid) {
 void print_section(const Section& section) {
   fmt::print("\n  {}\n", section.title);
   for (const std::string& finding : section.findings) fmt::print("    * {}\n", finding);
-  for (const Figure& f : section.figures) fmt::print("    {}: {}{}\n", f.label, text_of(f.value), f.unit.empty() || text_of(f.value) == "-" ? "" : " " + f.unit);
+  for (const Figure& f : section.figures) {
+    const std::string value = text_of(f.value);
+    fmt::print("    {}: {}{}\n", f.label, value, f.unit.empty() || value == "-" ? "" : " " + f.unit);
+  }
   for (const Grid& grid : section.grids) print_grid(grid);
 }
 
@@ -180,7 +183,8 @@ Analysed analysed(const Options& o, const AnalysisOptions& options) {
     if (!spec) fail_usage("analyze wants a config.json, a spec, a file, or an encoding (see posenc analyze --help)");
     return {"flags", analyze(*spec, options)};
   }
-  if (!o.given.settings.empty()) fail_usage(fmt::format("{} says all about its encoding; {} goes with an encoding's name", o.file, flag_of(o.given.settings[0].first)));
+  if (!o.given.settings.empty())
+    fail_usage(fmt::format("{} says all about its encoding; {} goes with an encoding's name", o.file, flag_of(o.given.settings[0].first)));
   const std::string path = config_path(o.file);
   if (!starts_like_json(path)) return {"file", analyze(spec_of_file(path), options)};
   if (!is_spec(path)) return {"config", analyze(read_config(read_text(path), path), options)};

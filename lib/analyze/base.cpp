@@ -64,7 +64,8 @@ std::optional<Section> base(const Question& q) {
 
   const int depth = q.exhaustive && context < num::CosineSum::limit ? 5 : depth_for(context, pairs);
   if (depth == 0) {
-    out.findings.push_back(fmt::format("the smallest base for {} positions was not searched{}", context, context < num::CosineSum::limit ? ", which takes long; --exhaustive does it" : ""));
+    out.findings.push_back(fmt::format("the smallest base for {} positions was not searched{}", context,
+                                       context < num::CosineSum::limit ? ", which takes long; --exhaustive does it" : ""));
     return out;
   }
   if (context < 3) return out;  // the first pair alone decides about position 2; before it every base does

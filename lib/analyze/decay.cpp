@@ -68,7 +68,10 @@ std::optional<Section> decay(const Question& q) {
   const auto pairs = static_cast<double>(t.used.size());
   // Explicit lists may hold frequencies of any size, for which the tables have no bound.
   const double fastest = *std::max_element(t.used.begin(), t.used.end());
-  Grid grid{"curve", "over the distance", {{"distance", "distance", "positions"}, {"upper_bound", "upper bound", ""}, {"same_vector", "sum of cosines", ""}, {"mean", "mean", ""}}, {}};
+  Grid grid{"curve",
+            "over the distance",
+            {{"distance", "distance", "positions"}, {"upper_bound", "upper bound", ""}, {"same_vector", "sum of cosines", ""}, {"mean", "mean", ""}},
+            {}};
   if (fastest <= 0x1p30) {
     const std::vector<std::int64_t> places = distances(*q.context);
     const std::vector<Sums> sums = sums_at(places, t);

@@ -307,6 +307,17 @@ TEST_CASE("lengths of a spec: the rule's fields, else the table's") {
   CHECK_THROWS_AS(report("rope", {}, (std::int64_t{1} << 53) + 1), Error);
 }
 
+TEST_CASE("a length asked for is no trained length") {
+  const Subject s = report("mrope", {}, 4096);
+  CHECK(!has(s, "length"));
+  CHECK(count(s, "wavelengths", "out_of_distribution") == 0);
+  CHECK(!has(report("swin", {}, 4096), "length"));
+  const Subject bloom = folder_report("bigscience--bloom-560m", 4096);
+  CHECK(absent(rows(bloom, "reach")[0][4]));
+  // The first of 16 slopes is 2^(-1/2).
+  CHECK(cell<double>(bloom, "reach", 0, "bias_context") == -4096 * std::sqrt(0.5));
+}
+
 TEST_CASE("every encoding is analyzed, or nothing is said about it") {
   for (const EncodingEntry& entry : encodings()) {
     CAPTURE(entry.name);

@@ -84,7 +84,7 @@ TEST_CASE("analyze: sizes at the ends") {
   both({"rope", "--head-dim", "4", "--inv-freq", "1e300,1e-300"});
   both({"rope", "--method", "linear", "--factor", "0.5"});
   both({"rope", "--positions", "0"});
-  const Json silent = both({"mrope"});
+  const Json silent = both({"swin"});
   CHECK(sections(silent).empty());
   CHECK(silent.at("remarks").size() == 1);
   CHECK(sections(both({"mrope", "--context", "4096"})).contains("wavelengths"));
@@ -108,7 +108,7 @@ TEST_CASE("analyze: the shape of the JSON") {
   CHECK(sections(report).at("wavelengths").at("first_never_turn") == 35);
   CHECK(sections(report).at("base").at("holds") == false);
   CHECK(report.at("remarks").empty());
-  const Outcome quiet = run({"analyze", "mrope", "--quiet"});
+  const Outcome quiet = run({"analyze", "swin", "--quiet"});
   CHECK(!mentions(quiet.out, "nothing to say"));
   const Outcome text = run({"analyze", "rope", "--base", "500000"});
   CHECK(mentions(text.out, "of 64 rows; --json has all"));
