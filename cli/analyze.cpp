@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -65,7 +66,7 @@ Json json_of(const Analysis& analysis) {
   return {{"subjects", std::move(subjects)}, {"remarks", analysis.remarks}};
 }
 
-// Six digits are enough to read; JSON has them all.
+// Six digits are enough to read, of whole numbers all; JSON has the rest.
 std::string text_of(const Cell& cell) {
   return std::visit(
       [](const auto& v) -> std::string {
@@ -75,7 +76,7 @@ std::string text_of(const Cell& cell) {
         else if constexpr (std::is_same_v<T, bool>)
           return v ? "yes" : "no";
         else if constexpr (std::is_same_v<T, double>)
-          return fmt::format("{:.6g}", v);
+          return v == std::floor(v) && std::fabs(v) < 1e12 ? fmt::format("{:.0f}", v) : fmt::format("{:.6g}", v);
         else if constexpr (std::is_same_v<T, std::string>)
           return v;
         else
