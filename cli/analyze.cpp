@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -65,7 +66,7 @@ Json json_of(const Analysis& analysis) {
   return {{"subjects", std::move(subjects)}, {"remarks", analysis.remarks}};
 }
 
-// Six digits are enough to read; JSON has them all.
+// Six digits are enough to read, of whole numbers all; JSON has the rest.
 std::string text_of(const Cell& cell) {
   return std::visit(
       [](const auto& v) -> std::string {
@@ -75,7 +76,7 @@ std::string text_of(const Cell& cell) {
         else if constexpr (std::is_same_v<T, bool>)
           return v ? "yes" : "no";
         else if constexpr (std::is_same_v<T, double>)
-          return fmt::format("{:.6g}", v);
+          return v == std::floor(v) && std::fabs(v) < 1e12 ? fmt::format("{:.0f}", v) : fmt::format("{:.6g}", v);
         else if constexpr (std::is_same_v<T, std::string>)
           return v;
         else
@@ -134,13 +135,17 @@ void print_grid(const Grid& grid) {
 void print_section(const Section& section) {
   fmt::print("\n  {}\n", section.title);
   for (const std::string& finding : section.findings) fmt::print("    * {}\n", finding);
-  for (const Figure& f : section.figures) fmt::print("    {}: {}{}\n", f.label, text_of(f.value), f.unit.empty() || text_of(f.value) == "-" ? "" : " " + f.unit);
+  for (const Figure& f : section.figures) {
+    const std::string value = text_of(f.value);
+    fmt::print("    {}: {}{}\n", f.label, value, f.unit.empty() || value == "-" ? "" : " " + f.unit);
+  }
   for (const Grid& grid : section.grids) print_grid(grid);
 }
 
-void print_text(const std::string& title, const Analysis& analysis) {
+void print_text(const std::string& title, const Analysis& analysis, bool quiet) {
   fmt::print("{}\n", title);
-  for (const std::string& remark : analysis.remarks) fmt::print("{}\n", remark);
+  if (!quiet)
+    for (const std::string& remark : analysis.remarks) fmt::print("{}\n", remark);
   for (const Subject& s : analysis.subjects) {
     if (s.sections.empty()) continue;  // a remark says so
     fmt::print("\n{}{}\n", s.layer_type.empty() ? "" : s.layer_type + ": ", s.encoding);
@@ -179,7 +184,8 @@ Analysed analysed(const Options& o, const AnalysisOptions& options) {
     if (!spec) fail_usage("analyze wants a config.json, a spec, a file, or an encoding (see posenc analyze --help)");
     return {"flags", analyze(*spec, options)};
   }
-  if (!o.given.settings.empty()) fail_usage(fmt::format("{} says all about its encoding; {} goes with an encoding's name", o.file, flag_of(o.given.settings[0].first)));
+  if (!o.given.settings.empty())
+    fail_usage(fmt::format("{} says all about its encoding; {} goes with an encoding's name", o.file, flag_of(o.given.settings[0].first)));
   const std::string path = config_path(o.file);
   if (!starts_like_json(path)) return {"file", analyze(spec_of_file(path), options)};
   const std::string text = read_text(path);
@@ -197,7 +203,7 @@ int run(const Options& o, const Common& common) {
     out.update(json_of(result.analysis));
     fmt::print("{}\n", json_text(out));
   } else {
-    print_text(path, result.analysis);
+    print_text(path, result.analysis, common.quiet);
   }
   return 0;
 }

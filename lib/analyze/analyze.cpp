@@ -75,10 +75,6 @@ Question question(const Encoding& encoding, const Length& declared, const Analys
     q.context = q.trained;  // a table shorter than what its rule was made for says nothing about the context
     q.context_from = q.trained_from;
   }
-  if (!q.trained && q.context) {
-    q.trained = q.context;
-    q.trained_from = q.context_from;
-  }
   return q;
 }
 
@@ -96,7 +92,8 @@ std::string who(const std::string& layer_type) { return layer_type.empty() ? "" 
 void remark_silence(Analysis& out, const AnalysisOptions& options) {
   for (const Subject& s : out.subjects)
     if (s.sections.empty())
-      out.remarks.push_back(fmt::format("{}nothing to say about {}{}", who(s.layer_type), s.encoding, s.encoding == "mrope" && !options.context ? " without a context; say --context" : ""));
+      out.remarks.push_back(fmt::format("{}nothing to say about {}{}", who(s.layer_type), s.encoding,
+                                        s.encoding == "mrope" && !options.context ? " without a context; say --context" : ""));
 }
 
 }  // namespace

@@ -29,28 +29,53 @@ std::int64_t scan_length(std::int64_t context, std::size_t pairs) {
   return std::min<std::int64_t>(context, (std::int64_t{1} << 30) / static_cast<std::int64_t>(pairs));
 }
 
+struct Sums {
+  double re = 0, im = 0, bound = 0;  ///< of e^(i m theta_i), and of the moduli of its partial sums
+};
+
+// At each distance. Tables of phasors are made for a few pairs at a time: of all of a wide head they would be gigabytes.
+std::vector<Sums> sums_at(const std::vector<std::int64_t>& places, const Turning& t) {
+  constexpr std::size_t at_once = 256;
+  std::vector<Sums> out(places.size());
+  num::at_precision(256, [&] {
+    std::fill(out.begin(), out.end(), Sums{});
+    const std::vector<num::Real> frequencies = t.exact_used();
+    for (std::size_t begin = 0; begin < frequencies.size(); begin += at_once) {
+      const auto from = frequencies.begin() + static_cast<std::ptrdiff_t>(begin);
+      const std::vector<num::Real> few(from, from + static_cast<std::ptrdiff_t>(std::min(at_once, frequencies.size() - begin)));
+      const num::PhasorTable table(few, 0, std::max(1.0, static_cast<double>(places.back())));
+      std::vector<num::Phasor> phasors(few.size());
+      for (std::size_t k = 0; k < places.size(); ++k) {
+        table.at(places[k], phasors.data());
+        Sums& sums = out[k];
+        for (const num::Phasor& p : phasors) {
+          sums.re += p.cos.hi;
+          sums.im += p.sin.hi;
+          sums.bound += std::sqrt(sums.re * sums.re + sums.im * sums.im);
+        }
+      }
+    }
+    return 0;
+  });
+  return out;
+}
+
 }  // namespace
 
 std::optional<Section> decay(const Question& q) {
   if (q.turning == nullptr || !q.context) return std::nullopt;
   const Turning& t = *q.turning;
   const auto pairs = static_cast<double>(t.used.size());
-  // Frequencies above a radian per position are met in explicit lists only; the tables below take them as they are.
+  // Explicit lists may hold frequencies of any size, for which the tables have no bound.
   const double fastest = *std::max_element(t.used.begin(), t.used.end());
-  Grid grid{"curve", "over the distance", {{"distance", "distance", "positions"}, {"upper_bound", "upper bound", ""}, {"same_vector", "sum of cosines", ""}, {"mean", "mean", ""}}, {}};
+  Grid grid{"curve",
+            "over the distance",
+            {{"distance", "distance", "positions"}, {"upper_bound", "upper bound", ""}, {"same_vector", "sum of cosines", ""}, {"mean", "mean", ""}},
+            {}};
   if (fastest <= 0x1p30) {
-    const auto table = num::at_precision(256, [&] { return std::make_shared<num::PhasorTable>(t.exact_used(), 0, static_cast<double>(*q.context)); });
-    std::vector<num::Phasor> phasors(t.used.size());
-    for (const std::int64_t m : distances(*q.context)) {
-      if (!table->at(m, phasors.data())) continue;
-      double re = 0, im = 0, bound = 0;
-      for (const num::Phasor& p : phasors) {
-        re += p.cos.hi;
-        im += p.sin.hi;
-        bound += std::sqrt(re * re + im * im);
-      }
-      grid.rows.push_back({m, bound / pairs, re, re / pairs});
-    }
+    const std::vector<std::int64_t> places = distances(*q.context);
+    const std::vector<Sums> sums = sums_at(places, t);
+    for (std::size_t k = 0; k < places.size(); ++k) grid.rows.push_back({places[k], sums[k].bound / pairs, sums[k].re, sums[k].re / pairs});
   }
   const std::int64_t scanned = scan_length(*q.context, t.used.size());
   const auto first = num::CosineSum(t.exact_used).first_negative(scanned);

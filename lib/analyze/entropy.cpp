@@ -45,10 +45,11 @@ Cell entropy_of(std::int64_t n, const std::function<Real()>& k) {
 }  // namespace
 
 std::optional<Section> entropy(const Question& q) {
-  if (!q.trained || !q.context || *q.trained < 2 || *q.context < 2) return std::nullopt;
-  if (q.turning == nullptr) return std::nullopt;
-  const std::int64_t trained = *q.trained;
-  const double amplitude = q.turning->attention_factor, multiplier = q.reading != nullptr ? q.reading->softmax_multiplier : field_real(q.encoding, "softmax_multiplier").value_or(1);
+  if (q.turning == nullptr || !q.context || *q.context < 2) return std::nullopt;
+  const std::int64_t trained = q.trained.value_or(*q.context);
+  if (trained < 2) return std::nullopt;  // its logarithm is the unit
+  const double amplitude = q.turning->attention_factor;
+  const double multiplier = q.reading != nullptr ? q.reading->softmax_multiplier : field_real(q.encoding, "softmax_multiplier").value_or(1);
   const auto ratio = [trained](std::int64_t n) { return whole(n) / whole(trained); };
   const auto one = [] { return whole(1); };
   const auto own = [=] { return Real::of(amplitude) * Real::of(amplitude) * Real::of(multiplier); };
@@ -82,7 +83,8 @@ std::optional<Section> entropy(const Question& q) {
   if (*q.context > trained) {
     const auto growth = rounded([&] { return log(ratio(*q.context)); });
     const auto& last = grid.rows.back();
-    out.findings.push_back(fmt::format("from {} to {} keys attention spreads by {:.3f} nats; scores times {:.4f} (log-n) or {:.4f} (YaRN) hold against it, this table and its softmax multiplier give {:.4f}",
+    out.findings.push_back(fmt::format("from {} to {} keys attention spreads by {:.3f} nats; scores times {:.4f} (log-n) or {:.4f} (YaRN) "
+                                       "hold against it, this table and its softmax multiplier give {:.4f}",
                                        trained, *q.context, growth, std::get<double>(last[4]), std::get<double>(last[6]), std::get<double>(last[2])));
   }
   out.grids.push_back(std::move(grid));

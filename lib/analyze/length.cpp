@@ -31,10 +31,13 @@ std::vector<std::string> findings(const Question& q, const std::optional<double>
   if (reach && declared && static_cast<double>(*declared) != *reach)
     out.push_back(fmt::format("{} positions by factor {} times {}, {} by {}: the ratio of the lengths is {}, which is not to be taken for the factor",
                               print(*reach), print(*factor), *q.trained, *declared, q.reading->context_origin, ratio(*declared)));
-  if (declared && *q.context > *declared) out.push_back(fmt::format("{} positions are more than the {} that the config declares ({})", *q.context, *declared, q.reading->context_origin));
+  if (declared && *q.context > *declared)
+    out.push_back(fmt::format("{} positions are more than the {} that the config declares ({})", *q.context, *declared, q.reading->context_origin));
   if (q.turning != nullptr && q.turning->method == "linear" && declared && factor && *factor > 1)
-    out.push_back(fmt::format("linear names no original length: if {} is what factor {} reaches, the model was trained for {}; if it was trained for {}, it reaches {}",
-                              *declared, print(*factor), print(static_cast<double>(*declared) / *factor), *declared, print(static_cast<double>(*declared) * *factor)));
+    out.push_back(fmt::format("linear names no original length: if {} is what factor {} reaches, the model was trained for {}; "
+                              "if it was trained for {}, it reaches {}",
+                              *declared, print(*factor), print(static_cast<double>(*declared) / *factor), *declared,
+                              print(static_cast<double>(*declared) * *factor)));
   if (q.turning != nullptr && q.turning->method == "longrope")
     out.push_back(fmt::format("the short list holds up to {} positions, the long one above, cached keys included: one table cannot serve both sides", *q.trained));
   if (q.turning != nullptr && q.turning->method.starts_with("dynamic") && *q.context > *q.trained)

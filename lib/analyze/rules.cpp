@@ -38,7 +38,7 @@ Effect effect(const Turning& t, std::int64_t trained, std::int64_t context) {
   Effect out;
   for (std::size_t i = 0; i < t.plain.size(); ++i) {
     out.outside += t.plain[i] != 0 && out_of_distribution(t.plain[i], t.used[i], trained, context) ? 1 : 0;
-    out.unchanged += std::fabs(t.used[i] - t.plain[i]) <= same * t.plain[i] ? 1 : 0;
+    out.unchanged += std::fabs(t.used[i] - t.plain[i]) <= rounding * t.plain[i] ? 1 : 0;
   }
   return out;
 }
@@ -51,7 +51,8 @@ std::vector<Cell> row(const Turning& t, bool in_force, std::int64_t trained, std
 }  // namespace
 
 std::optional<Section> rules(const Question& q) {
-  if (q.turning == nullptr || !q.turning->rope || !q.turning->rope->inv_freq.empty() || !q.trained || !q.context || *q.context <= *q.trained) return std::nullopt;
+  if (q.turning == nullptr || !q.turning->rope || !q.turning->rope->inv_freq.empty()) return std::nullopt;
+  if (!q.trained || !q.context || *q.context <= *q.trained) return std::nullopt;
   const std::int64_t trained = *q.trained, context = *q.context;
   Grid grid{"rules",
             "rules",
@@ -77,7 +78,8 @@ std::optional<Section> rules(const Question& q) {
   for (std::size_t i = 1; i < grid.rows.size(); ++i)
     if (std::get<std::int64_t>(grid.rows[i][2]) == 0) within.push_back(std::get<std::string>(grid.rows[i][0]));
   if (std::get<std::int64_t>(grid.rows[0][2]) > 0 && !within.empty())
-    out.findings.push_back(fmt::format("with factor {}, {} would leave no pair out of distribution", print(static_cast<double>(context) / static_cast<double>(trained)), one_of(within)));
+    out.findings.push_back(fmt::format("with factor {}, {} would leave no pair out of distribution",
+                                       print(static_cast<double>(context) / static_cast<double>(trained)), one_of(within)));
   out.grids.push_back(std::move(grid));
   return out;
 }

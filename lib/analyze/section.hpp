@@ -16,7 +16,7 @@ struct Question {
   const Encoding& encoding;
   const Reading* reading = nullptr;     ///< where the question comes from a config
   std::optional<std::int64_t> trained{};  ///< positions that the model was trained for, before any rescaling
-  std::optional<std::int64_t> context{};  ///< positions asked for; never absent together with trained, where one follows from the other
+  std::optional<std::int64_t> context{};  ///< positions asked for, or declared
   DType dtype = DType::f32;
   bool explain = false;
   bool exhaustive = false;

@@ -33,7 +33,7 @@ Turning::Exact exact_of(Rope rope, std::size_t set) {
 
 std::vector<double> rounded(const Turning::Exact& exact) {
   std::vector<double> out;
-  // 192 bits leave the middle of the interval within 2^-130 of the value: its rounding is the value's.
+  // 192 bits leave the middle of the interval within a 2^-130th of the value: its rounding is the value's, but within that of a tie.
   num::at_precision(192, [&] {
     out.clear();
     for (const num::Real& f : exact()) out.push_back(f.to_double());

@@ -15,8 +15,8 @@ namespace {
 
 // What a rule did to a pair.
 std::string band(double plain, double used, std::optional<double> factor) {
-  if (std::fabs(used - plain) <= same * plain) return "unchanged";
-  if (factor && std::fabs(used * *factor - plain) <= same * plain) return "divided";
+  if (std::fabs(used - plain) <= rounding * plain) return "unchanged";
+  if (factor && std::fabs(used * *factor - plain) <= rounding * plain) return "divided";
   return factor && used < plain && used * *factor > plain ? "blended" : "changed";
 }
 
@@ -46,9 +46,11 @@ std::optional<std::int64_t> critical_dimension(const Turning& t, std::int64_t tr
 }
 
 std::vector<std::string> findings(const Question& q, std::int64_t never, std::int64_t first, std::int64_t outside, std::int64_t first_outside) {
+  if (!q.trained) return {fmt::format("no trained length is known: {} positions are taken for it", *q.context)};
   const std::string trained = fmt::format("{} positions of training", *q.trained);
   if (never == 0) return {fmt::format("every pair completes a turn within the {}: no angle is new at any length", trained)};
-  const std::string some = fmt::format("{} (from pair {} on) never {} a turn within the {}", counted(never, "pair"), first, never == 1 ? "completes" : "complete", trained);
+  const std::string some = fmt::format("{} (from pair {} on) never {} a turn within the {}", counted(never, "pair"), first,
+                                       never == 1 ? "completes" : "complete", trained);
   if (*q.context <= *q.trained) return {fmt::format("{}: {} out of distribution beyond that length unless rescaled", some, never == 1 ? "it is" : "they are")};
   if (outside == 0) return {fmt::format("{}; the rule keeps {} within the angles of training at {} positions", some, never == 1 ? "it" : "them", *q.context)};
   return {fmt::format("{}, from pair {} on, {} out of distribution at {} positions: {} past the angles of training; it takes a factor of {} to stay within them",
@@ -60,10 +62,10 @@ std::vector<std::string> findings(const Question& q, std::int64_t never, std::in
 }  // namespace
 
 std::optional<Section> wavelengths(const Question& q) {
-  if (q.turning == nullptr || !q.trained || !q.context) return std::nullopt;
+  if (q.turning == nullptr || !q.context) return std::nullopt;
   const Turning& t = *q.turning;
   const auto factor = field_real(q.encoding, "factor");
-  const std::int64_t trained = *q.trained, context = *q.context;
+  const std::int64_t context = *q.context, trained = q.trained.value_or(context);
   Grid grid{"pairs",
             "pairs",
             {{"pair", "pair", ""},
@@ -104,7 +106,8 @@ std::optional<Section> wavelengths(const Question& q) {
   out.figures.push_back({"first_never_turn", "the first of them", count(first), ""});
   out.figures.push_back({"out_of_distribution", fmt::format("of these out of distribution at {} positions", context), outside, "pairs"});
   out.figures.push_back({"first_out_of_distribution", "the first of them", count(first_outside), ""});
-  out.figures.push_back({"critical_dimension", "critical dimension, 2 ceil(d/2 log_base(trained / 2 pi)) (arXiv:2502.20082)", count(critical_dimension(t, trained)), "lanes"});
+  out.figures.push_back({"critical_dimension", "critical dimension, 2 ceil(d/2 log_base(trained / 2 pi)) (arXiv:2502.20082)",
+                         count(critical_dimension(t, trained)), "lanes"});
   out.grids.push_back(std::move(grid));
   out.findings = findings(q, never, first.value_or(0), outside, first_outside.value_or(0));
   return out;

@@ -40,6 +40,8 @@ constexpr double slow = 0.25 / (block / 2);
 // Sums over at most `group` pairs in binary32: group * 2^-24 a pair. Angles: below 1e-6 for positions below 2^30.
 constexpr std::size_t group = 128;
 constexpr double walk_error = 2e-4;
+// Low places beyond this many (and a block) are not collected.
+constexpr std::size_t most_low = 1 << 16;
 // Blocks walked by exact rotation of the middle before it is computed anew.
 constexpr std::int64_t refresh = 64;
 
@@ -109,12 +111,14 @@ CosineSum::CosineSum(Exact exact) : exact_(std::move(exact)) {
 
 CosineSum CosineSum::geometric(double base, std::int64_t pairs, std::int64_t denominator) {
   CosineSum sum;
-  // pow is within 4 units of the last place wherever this is built; a product per pair adds one more.
+  // pow is within 4 units of the last place wherever this is built, its rounded exponent is worth |ln ratio| more, and each product one:
+  // in halves of such units.
+  const double each = 10 + 2 * std::fabs(std::log(base)) / static_cast<double>(denominator);
   const double ratio = std::pow(base, -2.0 / static_cast<double>(denominator));
   double f = 1;
   for (std::int64_t i = 0; i < pairs; ++i, f *= ratio) {
     sum.frequencies_.push_back(f);
-    sum.drift_ += (12 * static_cast<double>(i) + 5) * ulp * f;
+    sum.drift_ += (each * static_cast<double>(i) + 5) * ulp * f;
   }
   sum.exact_ = [=] {
     std::vector<Real> list;
@@ -197,7 +201,8 @@ std::optional<std::int64_t> CosineSum::scan(std::int64_t count, Low* low, float 
     }
     const double least = *std::min_element(totals.begin(), totals.end());
     const std::int64_t here = std::min<std::int64_t>(block, count - begin);
-    if (low != nullptr && least < threshold)
+    const bool collects = low != nullptr && low->size() < most_low;
+    if (collects && least < threshold)
       for (std::int64_t j = 0; j < here; ++j)
         if (const double f = totals[static_cast<std::size_t>(j)]; f < threshold) low->emplace_back(static_cast<float>(f), begin + j);
     if (!first && least < guard)
@@ -205,7 +210,7 @@ std::optional<std::int64_t> CosineSum::scan(std::int64_t count, Low* low, float 
         const double f = totals[static_cast<std::size_t>(j)];
         if (f < guard && (f < -guard || negative(begin + j))) first = begin + j;
       }
-    if (first && low == nullptr) return first;
+    if (first && !collects) return first;
   }
   return first;
 }

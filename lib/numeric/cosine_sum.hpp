@@ -32,7 +32,8 @@ class CosineSum {
   [[nodiscard]] bool negative(std::int64_t m) const;
   /// The first m in [0, count) with f(m) < 0.
   [[nodiscard]] std::optional<std::int64_t> first_negative(std::int64_t count) const { return scan(count, nullptr, 0); }
-  /// The same, but goes on to `count` and collects every m whose f is below `threshold`, more or less.
+  /// The same, but goes on to `count` and collects every m whose f is below `threshold`, more or less; at most some 2^16 of them, where
+  /// it stops collecting.
   std::optional<std::int64_t> first_negative(std::int64_t count, Low& low, float threshold) const { return scan(count, &low, threshold); }
 
  private:

@@ -84,8 +84,10 @@ TEST_CASE("analyze: sizes at the ends") {
   both({"rope", "--head-dim", "4", "--inv-freq", "1e300,1e-300"});
   both({"rope", "--method", "linear", "--factor", "0.5"});
   both({"rope", "--positions", "0"});
-  both({"mrope"});
-  CHECK(both({"radix"}).at("subjects")[0].at("sections").empty());
+  const Json silent = both({"swin"});
+  CHECK(sections(silent).empty());
+  CHECK(silent.at("remarks").size() == 1);
+  CHECK(sections(both({"mrope", "--context", "4096"})).contains("wavelengths"));
 }
 
 TEST_CASE("analyze: help") {
@@ -106,6 +108,8 @@ TEST_CASE("analyze: the shape of the JSON") {
   CHECK(sections(report).at("wavelengths").at("first_never_turn") == 35);
   CHECK(sections(report).at("base").at("holds") == false);
   CHECK(report.at("remarks").empty());
+  const Outcome quiet = run({"analyze", "swin", "--quiet"});
+  CHECK(!mentions(quiet.out, "nothing to say"));
   const Outcome text = run({"analyze", "rope", "--base", "500000"});
   CHECK(mentions(text.out, "of 64 rows; --json has all"));
 }
