@@ -337,6 +337,7 @@ class Explainer {
     for (const FieldView& f : question_.encoding.fields()) {
       const bool shown_already = std::any_of(rows_.begin(), rows_.end(), [&](const Quantity& q) { return q.key == f.name; });
       if (f.group != facts_.method || !f.present || shown_already || f.name == "max_position_embeddings") continue;
+      if (spelling_of(f.name) == nullptr && f.value == f.fallback) continue;  // ours alone, and as everybody has it
       const Json value = json_of(f);
       Quantity& row = add(f.name, f.help, f.unit, cell_of(value));
       if ((f.name == "mscale" || f.name == "mscale_all_dim") && !weighted() && !deepseek()) continue;  // without effect
