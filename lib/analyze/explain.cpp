@@ -2,6 +2,8 @@
 // scale, NTK's alpha, base, lengths, YaRN's two magnitudes) are rows; how each program spells each of them is the table
 // `spellings`, and how it calls each rule the table `namings`. What is out of range, what contradicts and what a program cannot
 // say are findings.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

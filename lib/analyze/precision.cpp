@@ -1,6 +1,8 @@
 // precision: what narrow arithmetic does to the angles position * inv_freq (to the biases position * slope of ALiBi) over
 // positions 0..context-1: which positions fall together when they are cast, how far each pair is off at worst and from where
 // on. Every figure is exact, the maximum over all positions (angle_error.hpp), to within the rounding of its last digits.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,14 +33,14 @@ std::string_view word(DType dtype) {
 
 // A way in which code forms angles: what the frequencies are kept in, and what positions and products are cast to.
 struct Way {
-  std::string_view key, label;
+  std::string_view key, label;  ///< {} in the label: inv_freq or slope
   DType kept, formed;
 };
 constexpr std::array<Way, 6> ways{{
     {"f64", "float64", DType::f64, DType::f64},
     {"f32", "float32, as model code does", DType::f32, DType::f32},
-    {"bf16_kept", "float32, frequencies cast to bfloat16", DType::bf16, DType::f32},
-    {"f16_kept", "float32, frequencies cast to float16", DType::f16, DType::f32},
+    {"bf16_kept", "float32, {} cast to bfloat16", DType::bf16, DType::f32},
+    {"f16_kept", "float32, {} cast to float16", DType::f16, DType::f32},
     {"bf16", "bfloat16 throughout", DType::bf16, DType::bf16},
     {"f16", "float16 throughout", DType::f16, DType::f16},
 }};
@@ -214,7 +216,7 @@ class Writer {
     for (std::size_t w = 0; w < ways.size(); ++w) {
       const Fate& f = fates_[w];
       const AngleError::Worst& worst = f.worst[f.worst_pair];
-      grid.rows.push_back({std::string(ways[w].label), worst.error, number(f.worst_pair), worst.position,
+      grid.rows.push_back({label_of(ways[w]), worst.error, number(f.worst_pair), worst.position,
                            f.pairs_past, cell(f.first_past), f.pairs_confused, cell(f.infinite_from)});
     }
     out_.grids.push_back(std::move(grid));
@@ -225,7 +227,7 @@ class Writer {
   Grid per_item(std::string key, std::string label, const std::string& unit, F&& value) const {
     Grid grid{std::move(key), std::move(label), {{std::string(rates_.item), std::string(rates_.item), ""},
               {std::string(rates_.rate), std::string(rates_.rate), std::string(rates_.unit)}}, {}};
-    for (const Way& way : ways) grid.columns.push_back({std::string(way.key), std::string(way.label), unit});
+    for (const Way& way : ways) grid.columns.push_back({std::string(way.key), label_of(way), unit});
     for (std::size_t i = 0; i < rates_.truth.size(); ++i) {
       std::vector<Cell> row{number(i), rates_.truth[i].to_double()};
       for (const Fate& fate : fates_) row.push_back(value(fate, i));
@@ -280,6 +282,9 @@ class Writer {
     out_.findings.push_back(std::move(text));
   }
 
+  [[nodiscard]] std::string label_of(const Way& way) const {
+    return fmt::format(fmt::runtime(way.label), rates_.rate);
+  }
   [[nodiscard]] std::int64_t number(std::size_t i) const { return rates_.first + static_cast<std::int64_t>(i); }
 
   const Rates& rates_;

@@ -53,10 +53,10 @@ TEST_CASE("B02: positions and frequencies in 16 bits") {
   CHECK(count(cell(grid(at4096, "casts"), "bfloat16", "first_lost")) == 257);
   // (c): pair 1 at 4095. Its worst is there: the product with 111/128 is exact in binary32.
   const Grid& ways = grid(at4096, "ways");
-  CHECK(number(cell(ways, "float32, frequencies cast to bfloat16", "worst")) == doctest::Approx(5.0089083).epsilon(1e-8));
-  CHECK(count(cell(ways, "float32, frequencies cast to bfloat16", "pair")) == 1);
-  CHECK(count(cell(ways, "float32, frequencies cast to bfloat16", "position")) == 4095);
-  CHECK(count(cell(ways, "float32, frequencies cast to bfloat16", "past_limit")) == 28);  // numpy, all positions
+  CHECK(number(cell(ways, "float32, inv_freq cast to bfloat16", "worst")) == doctest::Approx(5.0089083).epsilon(1e-8));
+  CHECK(count(cell(ways, "float32, inv_freq cast to bfloat16", "pair")) == 1);
+  CHECK(count(cell(ways, "float32, inv_freq cast to bfloat16", "position")) == 4095);
+  CHECK(count(cell(ways, "float32, inv_freq cast to bfloat16", "past_limit")) == 28);  // numpy, all positions
   CHECK(at4096.findings.front() ==
         "bfloat16 positions: 769 of 4096 rows are distinct, 257 is the first that equals the one before; form angles in float32 or "
         "better and round only cos and sin");
@@ -64,11 +64,11 @@ TEST_CASE("B02: positions and frequencies in 16 bits") {
                             "by 5.008908 rad at 4095"));
 
   const auto base1e6 = made("rope", {{"base", "1000000"}});
-  CHECK(number(cell(grid(precision_of(*base1e6, 32768), "ways"), "float32, frequencies cast to bfloat16", "worst")) ==
+  CHECK(number(cell(grid(precision_of(*base1e6, 32768), "ways"), "float32, inv_freq cast to bfloat16", "worst")) ==
         doctest::Approx(37.8356539).epsilon(1e-8));
   // At 131071 the product with 209/256 needs 25 bits: half a step of binary32 (1/256) more than the frequency's 234.4881349.
   const auto base5e5 = made("rope", {{"base", "500000"}});
-  CHECK(number(cell(grid(precision_of(*base5e5, 131072), "ways"), "float32, frequencies cast to bfloat16", "worst")) ==
+  CHECK(number(cell(grid(precision_of(*base5e5, 131072), "ways"), "float32, inv_freq cast to bfloat16", "worst")) ==
         doctest::Approx(234.4881349 + 1.0 / 256).epsilon(1e-8));
 
   const Section long_table = precision_of(*rope, 131072, DType::bf16);
@@ -226,6 +226,7 @@ TEST_CASE("precision: sinusoidal tables and the slopes of ALiBi") {
   for (int p = 0; p < 2048; ++p) most = std::max(most, std::fabs(static_cast<double>(bf16(static_cast<float>(p))) / 2 - p / 2.0));
   CHECK(number(heads.rows[0][column(heads, "bf16")]) == most);
   CHECK(number(heads.rows[0][column(heads, "f32")]) == 0);
+  CHECK(number(cell(grid(bias, "ways"), "float32, slope cast to bfloat16", "worst")) == 0);  // powers of two
   CHECK(has_finding(bias, "bfloat16 positions: 641 of 2048 rows are distinct"));
   CHECK(has_finding(bias, "multiply slopes by positions in float32 or better and round only the bias"));
 }
