@@ -13,8 +13,8 @@ namespace posenc {
 /// How a config spells rotary positions: rope_theta and rope_scaling side by side (transformers 4), or one rope_parameters, with
 /// a block for each layer type where they differ (transformers 5).
 enum class ConfigDialect : std::uint8_t { v4, v5 };
-/// "4" or "5"; throws usage.
-[[nodiscard]] ConfigDialect parse_config_dialect(std::string_view text);
+/// "4" or "5"; throws usage naming `what`.
+[[nodiscard]] ConfigDialect parse_config_dialect(std::string_view text, std::string_view what);
 
 /// The same config in a dialect: read_config reads the same from it. A text without rotary positions, or of a class with one
 /// spelling only, comes back as it is. Throws usage for what the dialect cannot say.
