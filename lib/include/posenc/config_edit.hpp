@@ -28,7 +28,7 @@ struct ConfigChange {
   /// More parameters of the rule, by the names of lib/rescale: {"beta_fast", "32"}; also attention_factor, and
   /// original_max_position_embeddings, which says the trained length where the file does not.
   std::vector<std::pair<std::string, std::string>> settings{};
-  bool replace = false;  ///< put the new rule in the place of one that is already there
+  bool replace = false;  ///< put the new rule in the place of one that is already there; the same rule keeps what is not given
   std::optional<ConfigDialect> dialect{};
   std::string layer_type{};  ///< "": full_attention where layer types have blocks of their own
 };
