@@ -181,7 +181,7 @@ int print_dialect(const std::string& path, ConfigDialect dialect, const Common& 
 int run(const Options& o, const Common& common) {
   if (o.file.empty()) fail_usage("inspect wants a file or a model's folder (see posenc inspect --help)");
   const std::string path = config_path(o.file);
-  if (!o.dialect.empty()) return print_dialect(path, parse_config_dialect(o.dialect), common);
+  if (!o.dialect.empty()) return print_dialect(path, parse_config_dialect(o.dialect, "--config-dialect"), common);
   Json out;
   if (!starts_like_json(path)) {
     out = array_file(path, common.json);

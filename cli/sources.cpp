@@ -230,7 +230,7 @@ ConfigTables tables_of_config(const std::string& text, const std::string& path, 
     out.contexts.push_back(reading.context);
   }
   if (spec.tables.empty())
-    fail_usage(fmt::format("{} gives no table: {}", path, others.empty() ? "it describes no position encoding" : fmt::format("{}", fmt::join(others, ", "))));
+    fail_usage(fmt::format("{} gives no table: {}", path, others.empty() ? (config.warnings.empty() ? "it describes no position encoding" : config.warnings.back()) : fmt::format("{}", fmt::join(others, ", "))));
   for (const Table& table : spec.tables)
     if (table.encoding->name() == learned) remarks.push_back(fmt::format("{}: the table holds initial values; the model's own are in its checkpoint", path));
   for (const std::string& other : others) remarks.push_back(fmt::format("{}: left out: {}", path, other));

@@ -126,6 +126,7 @@ class Rescaler {
 
   std::string rope() {
     take_request();
+    keep_shape();
     check_rule();
     find_trained();
     find_context();
@@ -141,6 +142,14 @@ class Rescaler {
     check_result(wanted);
     say_remarks();
     return text_;
+  }
+
+  // The same rule with another factor keeps what the model was trained with: its ramp, its magnitudes, its bands.
+  void keep_shape() {
+    const Setting* now = find(*reading_, "method");
+    if (now == nullptr || now->value != method_) return;
+    for (const std::string_view field : {"beta_fast", "beta_slow", "truncate", "mscale", "mscale_all_dim", "low_freq_factor", "high_freq_factor"})
+      if (const Setting* s = find(*reading_, field); s != nullptr && !s->origin.starts_with("default of") && !given(settings_, field)) settings_.emplace_back(field, s->value);
   }
 
   void check_rule() {

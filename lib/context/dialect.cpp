@@ -293,10 +293,10 @@ void check_same_readings(std::string_view before, std::string_view after, std::s
 
 }  // namespace config
 
-ConfigDialect parse_config_dialect(std::string_view text) {
+ConfigDialect parse_config_dialect(std::string_view text, std::string_view what) {
   if (text == "4") return ConfigDialect::v4;
   if (text == "5") return ConfigDialect::v5;
-  fail_usage(fmt::format("--config-dialect wants 4 (rope_theta and rope_scaling) or 5 (rope_parameters), got {}", quoted_word(text)));
+  fail_usage(fmt::format("{} wants 4 (rope_theta and rope_scaling) or 5 (rope_parameters), got {}", what, quoted_word(text)));
 }
 
 std::string in_dialect(std::string_view json_text, std::string_view name, ConfigDialect dialect) {

@@ -114,6 +114,8 @@ TEST_CASE("generate --config makes what a config describes, and says why not") {
   // BERT with distances: Shaw's index, 2M - 1 rows.
   spill(scratch / "shaw.json", R"({"model_type":"bert","hidden_size":768,"num_attention_heads":12,"max_position_embeddings":8,"position_embedding_type":"relative_key"})");
   CHECK(tensors({"generate", "--config", "shaw.json", "-o", "y.npz", "--json", "--quiet"}) == "index 8 8");
+  spill(scratch / "xlnet.json", R"({"model_type":"xlnet"})");
+  refused({"generate", "--config", "xlnet.json", "-o", "x.npz"}, 2, "model_type xlnet", here);
   refused({"generate", "alibi", "--config", configs + "google-t5--t5-base", "-o", "x.npz"}, 2, "not alibi", here);
 }
 

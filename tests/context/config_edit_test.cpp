@@ -211,6 +211,16 @@ TEST_CASE("a config under a rule is refused unless it is to be replaced") {
   CHECK(json.at("max_position_embeddings") == 65536);
   CHECK(json.at("rope_scaling").contains("type"));  // the file's own spelling stays, beside the new one
   CHECK(json.at("rope_scaling").at("rope_type") == "yarn");
+  // The same rule with another factor keeps its ramp and magnitudes; another rule does not.
+  const Json deep = Json::parse(rescaled(config_of("deepseek-ai--DeepSeek-V3"), {.method = "yarn", .factor = 60, .replace = true}));
+  CHECK(deep.at("rope_scaling").at("mscale_all_dim") == 1.0);
+  CHECK(deep.at("max_position_embeddings") == 245760);
+  CHECK(Json::parse(rescaled(config_of("openai--gpt-oss-20b"), {.method = "yarn", .factor = 64, .replace = true})).at("rope_scaling").at("truncate") == false);
+  std::vector<std::string> remarks;
+  const Json linear = Json::parse(posenc::rescaled_config(config_of("deepseek-ai--DeepSeek-V3"), "config.json", {.method = "linear", .factor = 2, .replace = true}, &remarks));
+  CHECK(!linear.at("rope_scaling").contains("mscale_all_dim"));
+  REQUIRE(!remarks.empty());
+  CHECK(remarks[0].find("mscale_all_dim 1") != std::string::npos);
   // By the class alone: gpt-oss.
   const std::string oss = R"({"model_type":"gpt_oss","hidden_size":2880,"num_attention_heads":64,"num_hidden_layers":2,"max_position_embeddings":131072})";
   refused(oss, {.method = "linear", .factor = 2}, {"yarn", "class default of gpt_oss"});

@@ -178,5 +178,5 @@ TEST_CASE("dialects of hostile texts are refused as reading them is") {
       CHECK(threw);
     }
   }
-  CHECK_THROWS_AS((void)posenc::parse_config_dialect("6"), posenc::Error);
+  CHECK_THROWS_AS((void)posenc::parse_config_dialect("6", "dialect"), posenc::Error);
 }

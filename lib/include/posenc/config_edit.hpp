@@ -13,8 +13,8 @@ namespace posenc {
 /// How a config spells rotary positions: rope_theta and rope_scaling side by side (transformers 4), or one rope_parameters, with
 /// a block for each layer type where they differ (transformers 5).
 enum class ConfigDialect : std::uint8_t { v4, v5 };
-/// "4" or "5"; throws usage.
-[[nodiscard]] ConfigDialect parse_config_dialect(std::string_view text);
+/// "4" or "5"; throws usage naming `what`.
+[[nodiscard]] ConfigDialect parse_config_dialect(std::string_view text, std::string_view what);
 
 /// The same config in a dialect: read_config reads the same from it. A text without rotary positions, or of a class with one
 /// spelling only, comes back as it is. Throws usage for what the dialect cannot say.
@@ -28,7 +28,7 @@ struct ConfigChange {
   /// More parameters of the rule, by the names of lib/rescale: {"beta_fast", "32"}; also attention_factor, and
   /// original_max_position_embeddings, which says the trained length where the file does not.
   std::vector<std::pair<std::string, std::string>> settings{};
-  bool replace = false;  ///< put the new rule in the place of one that is already there
+  bool replace = false;  ///< put the new rule in the place of one that is already there; the same rule keeps what is not given
   std::optional<ConfigDialect> dialect{};
   std::string layer_type{};  ///< "": full_attention where layer types have blocks of their own
 };
