@@ -1,6 +1,5 @@
 // posenc inspect: what a file, a spec or a model's config says.
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 

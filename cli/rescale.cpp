@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "array_argument.hpp"
 #include "command.hpp"
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
-#include "posenc/names.hpp"
 #include "posenc/positions.hpp"
 #include "posenc/resample.hpp"
 #include "posenc/rescale.hpp"
@@ -18,8 +16,8 @@
 #include "report.hpp"
 #include "resampling.hpp"
 #include "sources.hpp"
-#include "table_files.hpp"
 #include "stacking.hpp"
+#include "table_files.hpp"
 #include "verify.hpp"
 
 namespace posenc::cli {
@@ -239,8 +237,8 @@ void check_output(const Options& o) {
   if (!path.empty()) check_input(o.files, path);
 }
 
-// A config's successor is a config: the text that the library's rescaled_config (lib/context) makes will be written here.
-[[noreturn]] void write_config(const Options& o) {
+// A config's successor is a config: what the library's rescaled_config (lib/context) makes of it is to be written here.
+[[noreturn]] void write_config(const Source&, const Options& o) {
   fail_usage(fmt::format(
       "{} is a config, and a config under another rule is not written yet; write its tables (-o with a suffix of 'posenc list formats') or "
       "give --print-spec",
@@ -251,6 +249,7 @@ void write_result(const Source& source, const Options& o, const Common& common) 
   const std::string& path = o.files.out.output;
   if (o.files.print_spec) return print_spec(source.spec);
   if (!to_json(o)) return write_tables(source.spec, o.files, common, "rescale");
+  if (source.is_config) write_config(source, o);
   (void)plan(source.spec, ComplexForm::pair);  // what cannot be generated is no spec to save
   formats::write_text(path, source.spec.json(2) + "\n");
   if (common.json)
@@ -292,7 +291,6 @@ int run(Options& o, const Common& common) {
   Source source;
   if (path == "-" || starts_like_json(path)) {
     source = from_text(o, path, remarks);
-    if (source.is_config && to_json(o)) write_config(o);
   } else {
     std::unique_ptr<Reader> reader = tensor.empty() ? open_array_file(path) : alone(open_array(o.input, "rescale"));
     std::optional<Spec> own = spec_in(*reader, path);
