@@ -283,7 +283,7 @@ int run(Options& o, const Common& common) {
   o.files.complex_form = complex_form_of(o.spec);
   const auto [file, tensor] = o.input == "-" ? std::pair<std::string, std::string>("-", "") : file_and_tensor(o.input);
   const std::string path = config_path(file);
-  if (path != "-") o.files.inputs = {path, path + ".json"};  // and what NPY keeps beside it
+  if (path != "-") o.files.inputs = {path};
   for (const std::string& read : {o.spec.spec, o.spec.config.empty() ? "" : config_path(o.spec.config)})
     if (!read.empty() && read != "-") o.files.inputs.push_back(read);
   check_output(o);
@@ -293,6 +293,10 @@ int run(Options& o, const Common& common) {
     source = from_text(o, path, remarks);
   } else {
     std::unique_ptr<Reader> reader = tensor.empty() ? open_array_file(path) : alone(open_array(o.input, "rescale"));
+    if (reader->format() == "npy") {  // which keeps its metadata beside it
+      o.files.inputs.push_back(path + ".json");
+      if (!o.files.out.output.empty()) check_input(o.files, o.files.out.output);
+    }
     std::optional<Spec> own = spec_in(*reader, path);
     const bool resized = own ? asks_for_resampling(o.spec.given, context_of(o), *own->tables[0].encoding) : !o.describes();
     if (resized) {

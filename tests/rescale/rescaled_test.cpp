@@ -38,7 +38,8 @@ TEST_CASE("rescaled: factor, trained length and positions follow from the contex
   CHECK(value(*rope, "method") == "default");  // the original is untouched
 
   // What is said comes before what a config says.
-  const Rescaled said = rescaled(*rope, {.settings = {{"method", "yarn"}, {"original_max_position_embeddings", "2k"}, {"positions", "7"}}, .context = 12288, .trained = 4096});
+  const Rescaled said = rescaled(
+      *rope, {.settings = {{"method", "yarn"}, {"original_max_position_embeddings", "2k"}, {"positions", "7"}}, .context = 12288, .trained = 4096});
   CHECK(value(*said.encoding, "factor") == "6");
   CHECK(value(*said.encoding, "positions") == "7");
 
@@ -47,7 +48,8 @@ TEST_CASE("rescaled: factor, trained length and positions follow from the contex
   CHECK(value(*rescaled(*made.encoding, again).encoding, "factor") == "6");
   const Rescaled linear = rescaled(*rope, {.settings = {{"method", "linear"}, {"factor", "2"}}});
   CHECK(refusal(*linear.encoding, again) ==
-        "the factor is context 24576 over the length that the model was trained for, which nothing here says; give original_max_position_embeddings or factor");
+        "the factor is context 24576 over the length that the model was trained for, which nothing here says; give original_max_position_embeddings "
+        "or factor");
 }
 
 TEST_CASE("rescaled: refusals are sentences about parameters") {
