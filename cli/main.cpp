@@ -24,7 +24,7 @@ constexpr const char* about =
     "Make, rescale, verify and apply the position tables and bias matrices of transformers: correctly rounded, the same bytes on\n"
     "every machine.";
 constexpr const char* statuses =
-    "Exit status: 0 done, all holds; 1 verify found a difference; 2 usage, or a spec that makes no sense;\n"
+    "Exit status: 0 done, all holds; 1 a table is not what it is said to be; 2 usage, or a spec that makes no sense;\n"
     "3 an input file breaks its format; 4 the system refused (disk full, permission).";
 
 // One line, whatever the message holds.

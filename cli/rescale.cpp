@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "array_argument.hpp"
 #include "command.hpp"
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
-#include "posenc/names.hpp"
 #include "posenc/positions.hpp"
 #include "posenc/resample.hpp"
 #include "posenc/rescale.hpp"
@@ -18,8 +16,8 @@
 #include "report.hpp"
 #include "resampling.hpp"
 #include "sources.hpp"
-#include "table_files.hpp"
 #include "stacking.hpp"
+#include "table_files.hpp"
 #include "verify.hpp"
 
 namespace posenc::cli {
@@ -242,8 +240,8 @@ void check_output(const Options& o) {
   if (!path.empty()) check_input(o.files, path);
 }
 
-// A config's successor is a config: the text that the library's rescaled_config (lib/context) makes will be written here.
-[[noreturn]] void write_config(const Options& o) {
+// A config's successor is a config: what the library's rescaled_config (lib/context) makes of it is to be written here.
+[[noreturn]] void write_config(const Source&, const Options& o) {
   fail_usage(fmt::format(
       "{} is a config, and a config under another rule is not written yet; write its tables (-o with a suffix of 'posenc list formats') or "
       "give --print-spec",
@@ -254,6 +252,7 @@ void write_result(const Source& source, const Options& o, const Common& common) 
   const std::string& path = o.files.out.output;
   if (o.files.print_spec) return print_spec(source.spec);
   if (!to_json(o)) return write_tables(source.spec, o.files, common, "rescale");
+  if (source.is_config) write_config(source, o);
   (void)plan(source.spec, ComplexForm::pair);  // what cannot be generated is no spec to save
   formats::write_text(path, source.spec.json(2) + "\n");
   if (common.json)
@@ -287,7 +286,7 @@ int run(Options& o, const Common& common) {
   o.files.complex_form = complex_form_of(o.spec);
   const auto [file, tensor] = o.input == "-" ? std::pair<std::string, std::string>("-", "") : file_and_tensor(o.input);
   const std::string path = config_path(file);
-  if (path != "-") o.files.inputs = {path, path + ".json"};  // and what NPY keeps beside it
+  if (path != "-") o.files.inputs = {path};
   for (const std::string& read : {o.spec.spec, o.spec.config.empty() ? "" : config_path(o.spec.config)})
     if (!read.empty() && read != "-") o.files.inputs.push_back(read);
   check_output(o);
@@ -295,9 +294,12 @@ int run(Options& o, const Common& common) {
   Source source;
   if (path == "-" || starts_like_json(path)) {
     source = from_text(o, path, remarks);
-    if (source.is_config && to_json(o)) write_config(o);
   } else {
     std::unique_ptr<Reader> reader = tensor.empty() ? open_array_file(path) : alone(open_array(o.input, "rescale"));
+    if (reader->format() == "npy") {  // which keeps its metadata beside it
+      o.files.inputs.push_back(path + ".json");
+      if (!o.files.out.output.empty()) check_input(o.files, o.files.out.output);
+    }
     std::optional<Spec> own = spec_in(*reader, path);
     const bool resized = own ? asks_for_resampling(o.spec.given, context_of(o), *own->tables[0].encoding) : !o.describes();
     if (resized) {

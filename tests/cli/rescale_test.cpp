@@ -392,6 +392,7 @@ TEST_CASE("rescale: what is read is never written over, under whatever name") {
   const Outcome two = run(plus(plus({"rescale", "r.cos.npy", "--tensor", "cos", "--tensor", "sin"}, rule), {"r.npy"}), here);
   CHECK_MESSAGE((two.status == 2 && mentions(two.err, "write to another file")), two.err);
   CHECK(mentions(refused(plus(plus({"rescale", scratch / "r.cos.npy"}, rule), {scratch / "r.cos.npy.json"}), 2), "write to another file"));
+  for (int twice = 0; twice < 2; ++twice) done(plus(plus({"rescale", "rope.npz"}, rule), {"rope.npz.json"}), here);  // no sidecar of anything
   CHECK(slurp(scratch / "r.cos.npy") == cos);
   CHECK(slurp(scratch / "r.cos.npy.json") == sidecar);
   save(scratch / "t.npy", {4, 2}, numbers(8));
