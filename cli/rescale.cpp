@@ -6,6 +6,7 @@
 
 #include "array_argument.hpp"
 #include "command.hpp"
+#include "posenc/config_edit.hpp"
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
 #include "posenc/positions.hpp"
@@ -24,7 +25,7 @@ namespace posenc::cli {
 namespace {
 
 struct Options {
-  std::string input, context;
+  std::string input, context, dialect;
   SpecOptions spec;
   TableFiles files;
   std::vector<std::string> layer_types;
@@ -36,7 +37,6 @@ struct Options {
 struct Source {
   Spec spec;
   std::vector<std::optional<std::int64_t>> trained;
-  bool is_config = false;
 };
 
 // Settings about the rule, and about the table that it is put on.
@@ -65,13 +65,12 @@ std::optional<std::int64_t> context_of(const Options& o) {
 // A name for messages; FILE#TENSOR is what was typed.
 std::string name_of_input(const Options& o) { return o.input == "-" ? "standard input" : o.input; }
 
-Source from_text(Options& o, const std::string& path, std::vector<std::string>& remarks) {
+Source from_text(Options& o, const std::string& path, const std::string& text, std::vector<std::string>& remarks) {
   if (!o.spec.config.empty() || !o.spec.spec.empty())
     fail_usage(fmt::format("{} says itself what it is; --spec and --config are for a table that does not", name_of_input(o)));
-  const std::string text = read_text(path), name = o.input == "-" ? "standard input" : path;
+  const std::string name = o.input == "-" ? "standard input" : path;
   Source out;
-  out.is_config = !is_spec(text);
-  if (out.is_config) {
+  if (!is_spec(text)) {
     SpecOptions named;  // flags are about what comes out
     named.given.encoding = o.spec.given.encoding;
     named.preset = o.spec.preset;
@@ -148,7 +147,7 @@ Source from_own_spec(Options& o, const Reader& reader, Spec spec) {
   spec.check();
   VerifyReport ignored;
   keep_form(o, reader, match_tensors(spec, reader, std::nullopt, true, ignored));
-  return {std::move(spec), {}, false};
+  return {std::move(spec), {}};
 }
 
 // Which tables get the rule.
@@ -240,25 +239,51 @@ void check_output(const Options& o) {
   if (!path.empty()) check_input(o.files, path);
 }
 
-// A config's successor is a config: what the library's rescaled_config (lib/context) makes of it is to be written here.
-[[noreturn]] void write_config(const Source&, const Options& o) {
-  fail_usage(fmt::format(
-      "{} is a config, and a config under another rule is not written yet; write its tables (-o with a suffix of 'posenc list formats') or "
-      "give --print-spec",
-      name_of_input(o)));
+void report_text(const std::string& path, const char* what, const Common& common) {
+  if (common.json)
+    report_written({{path, what, {}}}, true, common.quiet);
+  else if (!common.quiet)
+    fmt::print("{}: {}\n", path, what);
+}
+
+// A config's successor is a config: its own text, changed where positions are concerned.
+void write_config(const std::string& text, const Options& o, const Common& common) {
+  const std::string name = name_of_input(o);
+  const std::vector<std::pair<std::string, bool>> others{{"--force", o.force},
+                                                         {"--for", !o.spec.preset.empty()},
+                                                         {"--dtype", !o.spec.dtype.empty()},
+                                                         {"--index-dtype", !o.spec.index_dtype.empty()},
+                                                         {"--arithmetic", !o.spec.arithmetic.empty()},
+                                                         {"--tensor", !o.spec.tensors.empty()},
+                                                         {"--spec", !o.spec.spec.empty()},
+                                                         {"--config", !o.spec.config.empty()}};
+  for (const auto& [flag, given] : others)
+    if (given) fail_usage(fmt::format("{} is a config and {} becomes one, which {} has nothing to do with", name, o.files.out.output, flag));
+  if (o.layer_types.size() > 1) fail_usage("a config's rule is written for one layer type at a time; give --layer-type once");
+  ConfigChange change{.context = context_of(o), .settings = o.spec.given.settings, .replace = o.replace};
+  if (!o.dialect.empty()) change.dialect = parse_config_dialect(o.dialect, "--config-dialect");
+  if (!o.layer_types.empty()) change.layer_type = o.layer_types[0];
+  std::vector<std::string> remarks;
+  std::string made;
+  try {
+    made = rescaled_config(text, name, change, &remarks);
+  } catch (const Error& e) {
+    if (e.failure() != Failure::usage) throw;
+    fail_usage(in_flags(e.what(), names_of_parameters(*make_encoding("rope"))));
+  }
+  formats::write_text(o.files.out.output, made);
+  report_text(o.files.out.output, "config", common);
+  if (!common.quiet)
+    for (const std::string& remark : remarks) say(fmt::format("{}: {}", o.files.out.output, remark));
 }
 
 void write_result(const Source& source, const Options& o, const Common& common) {
   const std::string& path = o.files.out.output;
   if (o.files.print_spec) return print_spec(source.spec);
   if (!to_json(o)) return write_tables(source.spec, o.files, common, "rescale");
-  if (source.is_config) write_config(source, o);
   (void)plan(source.spec, ComplexForm::pair);  // what cannot be generated is no spec to save
   formats::write_text(path, source.spec.json(2) + "\n");
-  if (common.json)
-    report_written({{path, "spec", {}}}, true, common.quiet);
-  else if (!common.quiet)
-    fmt::print("{}: spec\n", path);
+  report_text(path, "spec", common);
 }
 
 // What goes with rules and specs only.
@@ -293,7 +318,13 @@ int run(Options& o, const Common& common) {
 
   Source source;
   if (path == "-" || starts_like_json(path)) {
-    source = from_text(o, path, remarks);
+    const std::string text = read_text(path);
+    if (!o.files.print_spec && to_json(o) && !is_spec(text)) {
+      write_config(text, o, common);
+      return 0;
+    }
+    if (!o.dialect.empty()) fail_usage("--config-dialect is about a config that is written: IN a config.json, -o FILE.json");
+    source = from_text(o, path, text, remarks);
   } else {
     std::unique_ptr<Reader> reader = tensor.empty() ? open_array_file(path) : alone(open_array(o.input, "rescale"));
     if (reader->format() == "npy") {  // which keeps its metadata beside it
@@ -349,6 +380,7 @@ Command add_rescale(CLI::App& app, Common& common) {
   sub->add_option("--layer-type", o->layer_types, "which of a config's tables get the rule (repeatable; all; default full_attention)")
       ->type_name("NAME")
       ->allow_extra_args(false);
+  add_text(*sub, "--config-dialect", o->dialect, "4|5", "spelling of a config that is written: transformers 4 or 5 (default: as it is)");
   add_table_file_options(*sub, o->files);
   if (common.named("rescale")) {
     add_fields(*sub, rule_fields(), "Rules on frequencies", o->spec.given);
