@@ -119,9 +119,9 @@ TEST_SUITE("formats") {
       CAPTURE(level);
       const Folder folder;
       FilePlan plan;
-      plan.tensors = {tensor("a/b", DType::f16, {10, 6}), tensor("c", DType::i64, {10, 3})};
+      plan.tensors = {tensor("b", DType::f16, {10, 6}), tensor("c", DType::i64, {10, 3})};
       plan.metadata = {{"title", "short"}, {"other", "stays"}};
-      plan.chunking = {.chunked = true, .chunk_bytes = 48, .gzip_level = level};  // 4 rows of a/b, 2 rows of c
+      plan.chunking = {.chunked = true, .chunk_bytes = 48, .gzip_level = level};  // 4 rows of b, 2 rows of c
       FilePlan longer = plan;
       longer.tensors[0].shape[0] = 23;
       longer.tensors[1].shape[0] = 23;
