@@ -159,6 +159,21 @@ TEST_SUITE("formats") {
     }
   }
 
+  TEST_CASE("a sidecar of two arrays speaks of the one that is there") {
+    const Folder folder;
+    const formats::FormatTraits& format = formats::parse_format("npy");
+    for (const std::int64_t rows : {3, 5}) {
+      FilePlan plan;
+      plan.tensors = {tensor("file", DType::f32, {rows, 2})};
+      write_file(format, folder / "file.npy", plan, values_of(plan));
+      spill(folder / "file.npy.json", R"({"posenc_sidecar": true, "title": "new", "posenc_before": "{\"title\": \"old\", \"posenc_shape\": \"3,2\"}"})");
+      const auto reader = formats::open(folder / "file.npy");
+      CHECK(reader->metadata() == std::map<std::string, std::string>{{"title", rows == 3 ? "old" : "new"}});
+    }
+    spill(folder / "file.npy.json", R"({"posenc_sidecar": true, "posenc_before": "no object"})");
+    CHECK(failure_of([&] { (void)formats::open(folder / "file.npy"); }) == Failure::bad_input);
+  }
+
   TEST_CASE("bytes behind the end, of an extension that was killed, are ignored and go with the next") {
     const Folder folder;
     FilePlan plan;
