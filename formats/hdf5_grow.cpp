@@ -55,7 +55,7 @@ class Hdf5Growth : public Writer {
   std::string obstacle() {
     const Session session;
     const Handle access = overlay_.access();
-    checked_status(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18), path_, false);
+    checked_status(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST), path_, false);
     checked_status(H5Pset_alignment(access.get(), 65536, 4096), path_, false);
     file_ = Handle(checked(H5Fopen(path_.c_str(), H5F_ACC_RDWR, access.get()), path_, true));
     FilePlan before = plan_;
@@ -67,7 +67,7 @@ class Hdf5Growth : public Writer {
       if (old_.back().gzip_level != old_.front().gzip_level) return "its tensors are packed differently";
     }
     const std::optional<GrowingScales> scales = growing_scales(before, plan_);
-    if (!scales || !scales_can_grow(file_.get(), *scales, path_)) return "its dimension scales cannot grow";
+    if (!scales || !scales_can_grow(file_.get(), *scales, path_)) return "its dimension scales are missing or cannot grow";
     scales_ = *scales;
     return "";
   }
