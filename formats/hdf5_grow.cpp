@@ -151,7 +151,7 @@ class Hdf5Growth : public Writer {
     for (std::size_t axis = 0; axis < rank; ++axis) {
       const auto size = static_cast<hsize_t>(tensor.shape[axis]);
       if (axis == 0 ? size < now[0] : size != now[axis]) return "has other axes";
-      if (most[axis] != H5S_UNLIMITED && most[axis] < size) return fmt::format("has a fixed size, as before posenc left the first axis of chunks open");
+      if (most[axis] != H5S_UNLIMITED && most[axis] < size) return "has a fixed size, as files of earlier versions";
     }
     const std::optional<Chunks> chunks = chunks_of(tensor, {box.begin(), box.end()});
     if (!chunks) return "has chunks that are no whole rows";
