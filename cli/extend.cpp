@@ -25,13 +25,13 @@ bool same_file(const std::string& a, const std::string& b) {
 }
 
 // What the longer file holds: everything that the old one says about itself, with the longer spec.
-FilePlan plan_of(const Extension& e, const Reader& reader, bool stacked) {
+FilePlan plan_of(const Extension& e, const Reader& reader, bool stacked, const FilePlan::Chunking& chunking) {
   FilePlan plan;
   for (const PlannedTensor& t : e.after) plan.tensors.push_back(t.stored);
   if (stacked) plan.tensors = {stacked_form(e.after)};
   plan.metadata = reader.metadata();
   for (auto& [key, value] : provenance(e.spec)) plan.metadata[key] = value;
-  plan.chunking = formats::chunking(reader);
+  plan.chunking = chunking;
   return plan;
 }
 
@@ -55,8 +55,7 @@ int run(const Options& o, const Common& common) {
     reader = unstacked_reader(std::move(reader), names, o.file);
   }
   const Extension e = extend(*spec, *reader, o.positions, o.file);
-  FilePlan plan = plan_of(e, *reader, stacked);
-  plan.chunking = chunking;
+  const FilePlan plan = plan_of(e, *reader, stacked, chunking);
   const std::string path = elsewhere ? o.output : o.file;
   std::string done = fmt::format("{} has these positions already and stays as it is", o.file);
   if (e.grows() || elsewhere) {

@@ -161,6 +161,10 @@ void complete(const std::string& target, int fd) {
 
 void replace_bytes(const std::string& target, int fd, std::uint64_t size, const std::vector<Patch>& patches, const std::function<void()>& committed) {
   const Journal journal{size, patches};
+  // A patch may cover a hole: the disk must not turn out to be full once there is no way back.
+  for (const Patch& patch : patches)
+    if (::fallocate(fd, 0, static_cast<off_t>(patch.offset), static_cast<off_t>(patch.after.size())) != 0 && (errno == ENOSPC || errno == EDQUOT))
+      fail_system("cannot write " + target, errno);
   AtomicFile file(journal_beside(target));
   file.write(0, as_bytes(text_of(journal)));
   file.sync();
@@ -177,7 +181,12 @@ void replace_bytes(const std::string& target, int fd, std::uint64_t size, const 
 }
 
 void complete_replacement(const std::string& path) {
-  const std::string target = follow_links(path);
+  std::string target;
+  try {
+    target = follow_links(path);
+  } catch (const Error&) {
+    return;  // whoever opens it will say so
+  }
   if (!exists(journal_beside(target)) || !exists(target)) return;
   const Descriptor file{::open(target.c_str(), O_RDWR | O_CLOEXEC)};
   if (file.fd < 0)

@@ -55,7 +55,7 @@ class Hdf5Growth : public Writer {
   std::string obstacle() {
     const Session session;
     const Handle access = overlay_.access();
-    checked_status(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18), path_, false);
+    checked_status(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST), path_, false);
     checked_status(H5Pset_alignment(access.get(), 65536, 4096), path_, false);
     file_ = Handle(checked(H5Fopen(path_.c_str(), H5F_ACC_RDWR, access.get()), path_, true));
     FilePlan before = plan_;
@@ -67,7 +67,7 @@ class Hdf5Growth : public Writer {
       if (old_.back().gzip_level != old_.front().gzip_level) return "its tensors are packed differently";
     }
     const std::optional<GrowingScales> scales = growing_scales(before, plan_);
-    if (!scales || !scales_can_grow(file_.get(), *scales, path_)) return "its dimension scales cannot grow";
+    if (!scales || !scales_can_grow(file_.get(), *scales, path_)) return "its dimension scales are missing or cannot grow";
     scales_ = *scales;
     return "";
   }
@@ -151,7 +151,7 @@ class Hdf5Growth : public Writer {
     for (std::size_t axis = 0; axis < rank; ++axis) {
       const auto size = static_cast<hsize_t>(tensor.shape[axis]);
       if (axis == 0 ? size < now[0] : size != now[axis]) return "has other axes";
-      if (most[axis] != H5S_UNLIMITED && most[axis] < size) return fmt::format("has a fixed size, as before posenc left the first axis of chunks open");
+      if (most[axis] != H5S_UNLIMITED && most[axis] < size) return "has a fixed size, as files of earlier versions";
     }
     const std::optional<Chunks> chunks = chunks_of(tensor, {box.begin(), box.end()});
     if (!chunks) return "has chunks that are no whole rows";

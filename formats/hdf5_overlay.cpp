@@ -134,6 +134,10 @@ void Overlay::reserve(std::uint64_t bytes) const {
   struct statvfs disk {};
   if (::fstatvfs(fd_, &disk) == 0 && disk.f_blocks != 0 && bytes / disk.f_frsize > disk.f_bavail)
     fail_system(fmt::format("cannot write {}: it needs {} more", path_, human_bytes(bytes)), ENOSPC);
+  // In one piece, which is also cut off again in no time.
+  if (bytes > 0 && ::fallocate(fd_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(old_end_), static_cast<off_t>(bytes)) != 0 &&
+      (errno == ENOSPC || errno == EFBIG || errno == EDQUOT))
+    fail_system(fmt::format("cannot write {}: it needs {} more", path_, human_bytes(bytes)), errno);
 }
 
 void Overlay::check() const {

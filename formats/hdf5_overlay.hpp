@@ -26,7 +26,7 @@ class Overlay {
   /// The library has the file open and knows where it ends: what lies behind, of an interrupted extension, is cut off, and
   /// bytes may go there from now on.
   void arm();
-  /// Refuses, before the first of them, `bytes` more than the disk has room for.
+  /// Once armed: makes sure of the space for `bytes` more, where the file system can.
   void reserve(std::uint64_t bytes) const;
   /// A write that the disk refused: the library was not told, since 1.10 does not survive that. Throws system.
   void check() const;

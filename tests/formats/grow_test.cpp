@@ -119,9 +119,9 @@ TEST_SUITE("formats") {
       CAPTURE(level);
       const Folder folder;
       FilePlan plan;
-      plan.tensors = {tensor("a/b", DType::f16, {10, 6}), tensor("c", DType::i64, {10, 3})};
+      plan.tensors = {tensor("b", DType::f16, {10, 6}), tensor("c", DType::i64, {10, 3})};
       plan.metadata = {{"title", "short"}, {"other", "stays"}};
-      plan.chunking = {.chunked = true, .chunk_bytes = 48, .gzip_level = level};  // 4 rows of a/b, 2 rows of c
+      plan.chunking = {.chunked = true, .chunk_bytes = 48, .gzip_level = level};  // 4 rows of b, 2 rows of c
       FilePlan longer = plan;
       longer.tensors[0].shape[0] = 23;
       longer.tensors[1].shape[0] = 23;
@@ -157,6 +157,21 @@ TEST_SUITE("formats") {
         CHECK(got == values[t]);
       }
     }
+  }
+
+  TEST_CASE("a sidecar of two arrays speaks of the one that is there") {
+    const Folder folder;
+    const formats::FormatTraits& format = formats::parse_format("npy");
+    for (const std::int64_t rows : {3, 5}) {
+      FilePlan plan;
+      plan.tensors = {tensor("file", DType::f32, {rows, 2})};
+      write_file(format, folder / "file.npy", plan, values_of(plan));
+      spill(folder / "file.npy.json", R"({"posenc_sidecar": true, "title": "new", "posenc_before": "{\"title\": \"old\", \"posenc_shape\": \"3,2\"}"})");
+      const auto reader = formats::open(folder / "file.npy");
+      CHECK(reader->metadata() == std::map<std::string, std::string>{{"title", rows == 3 ? "old" : "new"}});
+    }
+    spill(folder / "file.npy.json", R"({"posenc_sidecar": true, "posenc_before": "no object"})");
+    CHECK(failure_of([&] { (void)formats::open(folder / "file.npy"); }) == Failure::bad_input);
   }
 
   TEST_CASE("bytes behind the end, of an extension that was killed, are ignored and go with the next") {

@@ -184,6 +184,43 @@ for name in ("theirs.npz", "packed.npz", "theirs.h5"):
     posenc("verify", name, *spec)
     checks += 1
 
+
+
+def told(path):
+    """All that h5py sees in a file: datasets with sizes, limits and values, scales with their axes, attributes."""
+    seen = {}
+
+    def plain(value, file):
+        if isinstance(value, np.ndarray) and value.dtype.names:  # REFERENCE_LIST
+            return sorted((file[entry[0]].name, int(entry[1])) for entry in value)
+        if isinstance(value, np.ndarray) and value.dtype == object:  # DIMENSION_LIST, DIMENSION_LABELS
+            return [x if isinstance(x, (bytes, str)) else [file[r].name for r in x] for x in value]
+        return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+    with h5py.File(path) as file:
+        objects = [file]
+        file.visititems(lambda name, item: objects.append(item))
+        for item in objects:
+            seen[item.name] = {key: plain(value, file) for key, value in item.attrs.items()}
+            if isinstance(item, h5py.Dataset):
+                seen[item.name]["data"] = (item.shape, item.maxshape, item.dtype, item.compression, item[...].tobytes())
+    return seen
+
+
+# A file that grew in place is to h5py the one that was made at once.
+for words in (("--chunk", "300"), ("--chunk", "1M"), ("--chunk", "500", "--compress", "gzip:9")):
+    posenc("generate", *spec, *words, "-o", "grown.h5")
+    before = (folder / "grown.h5").stat().st_ino
+    for last in (LAST + 1, LAST + 100):
+        posenc("extend", "grown.h5", "--positions", f"{FIRST}:{last}")
+    assert (folder / "grown.h5").stat().st_ino == before
+    posenc("generate", *spec[:-1], f"{FIRST}:{LAST + 100}", *words, "-o", "whole.h5")
+    grown, whole = told(folder / "grown.h5"), told(folder / "whole.h5")
+    assert grown == whole, (words, [name for name in whole if grown.get(name) != whole[name]])
+    assert grown["/cos"]["data"][:2] == ((LAST + 100 - FIRST, PAIRS), (None, PAIRS))
+    assert grown["/position"]["NAME"].endswith(b"       140")
+    checks += 3
+
 for path in folder.iterdir():
     path.unlink()
 folder.rmdir()
