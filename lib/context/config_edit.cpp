@@ -207,7 +207,7 @@ class Rescaler {
       const double product = *factor_ * static_cast<double>(*trained_);
       if (product != std::floor(product) || product > positions.max) refuse(fmt::format("factor {} times the trained length {} is {}, no whole number of positions; give context", print(*factor_), *trained_, print(product)));
       context_ = static_cast<std::int64_t>(product);
-    } else if (!factor_) {
+    } else if (!factor_ && !(context_ && method_.empty())) {  // ALiBi needs no trained length
       refuse("say how far: a factor, or the context that it should reach");
     }
   }

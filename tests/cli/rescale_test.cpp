@@ -379,7 +379,10 @@ TEST_CASE("rescale: a spec comes out as a spec") {
 // The config that is written says what the tables that are written hold: two paths, one of them through transformers' keys.
 TEST_CASE("rescale: a config comes out as a config of the same tables") {
   const Scratch scratch;
-  const std::string qwen = data + "/configs/Qwen--Qwen2.5-7B-Instruct", bloom = data + "/configs/bigscience--bloom-560m";
+  const std::string qwen = data + "/configs/Qwen--Qwen2.5-7B-Instruct", bloom = scratch / "bloom.json";
+  Json alibi = Json::parse(slurp(data + "/configs/bigscience--bloom-7b1/config.json"));
+  alibi["seq_length"] = 2048;
+  spill(bloom, alibi.dump(2));
   struct Case {
     std::string in;
     Words rule;
@@ -404,6 +407,7 @@ TEST_CASE("rescale: a config comes out as a config of the same tables") {
     }
   CHECK(Json::parse(done({"rescale", llama, "--method", "linear", "--factor", "2", "-o", scratch / "config.json", "--json", "--quiet"}).out).at("written").at(0).at("format") ==
         "config");
+  CHECK(mentions(done({"rescale", data + "/configs/bigscience--bloom-7b1", "--context", "4096", "-o", scratch / "config.json"}).err, "declares no length"));
   CHECK(mentions(refused({"rescale", llama31, "--method", "yarn", "--factor", "4", "-o", scratch / "x.json"}, 2), "llama3"));
   CHECK(mentions(refused({"rescale", llama, "--method", "ntk-by-parts", "--factor", "4", "-o", scratch / "x.json"}, 2), "ntk-by-parts"));
   CHECK(mentions(refused({"rescale", llama, "--method", "yarn", "--factor", "4", "--dtype", "f64", "-o", scratch / "x.json"}, 2), "--dtype"));
