@@ -15,7 +15,7 @@ namespace {
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view plain_method = "default";
-// What rules call the length that the model was trained for.
+// What rules call the length that the model was trained for; where one has both, the second is the length to reach.
 constexpr std::string_view trained_fields[] = {"original_max_position_embeddings", "max_position_embeddings"};
 // Parameters of an encoding that belong to the rule in force though every rule has them.
 constexpr std::string_view magnitudes[] = {"attention_factor", "softmax_multiplier"};
@@ -160,7 +160,7 @@ class Ruled {
     apply(*made_, kept);
     Settings asked;
     for (const auto& setting : how_.settings)
-      if (setting.first != "method" && !among(trained_fields, setting.first)) asked.push_back(setting);
+      if (setting.first != "method" && (!among(trained_fields, setting.first) || setting.first == reach_field())) asked.push_back(setting);
     apply(*made_, std::move(asked));
   }
 
@@ -172,9 +172,16 @@ class Ruled {
     return {};
   }
 
+  // What the new rule calls the length to reach, where it tells it from the trained one; else empty.
+  [[nodiscard]] std::string_view reach_field() const {
+    const auto fields = made_->fields();
+    const bool both = std::all_of(std::begin(trained_fields), std::end(trained_fields), [&](std::string_view name) { return find(fields, name) != nullptr; });
+    return both ? trained_fields[1] : std::string_view();
+  }
+
   void put_trained(const std::string& method) {
     for (const std::string_view name : trained_fields)
-      if (const auto text = given(how_.settings, name)) {
+      if (const auto text = given(how_.settings, name); text && name != reach_field()) {
         const std::int64_t length = parse_int(*text, name, true);
         if (length < 1) fail_usage(fmt::format("{} must be at least 1, got {}", name, quoted_word(*text)));
         if (told_ && *told_ != length)
@@ -184,7 +191,7 @@ class Ruled {
       }
     trained_ = told_;
     for (const std::string_view name : trained_fields)
-      if (const FieldView* f = find(before_, name); !trained_ && f != nullptr && f->present) trained_ = parse_int(f->value, name);
+      if (const FieldView* f = find(before_, name); !trained_ && f != nullptr && f->present && name != reach_field()) trained_ = parse_int(f->value, name);
     // Under a rule the length that a config declares is the one after lengthening.
     if (!trained_ && now_ == plain_method) trained_ = how_.trained;
 
@@ -201,6 +208,7 @@ class Ruled {
   }
 
   void put_factor(const std::string& method) {
+    put_reach();
     const auto fields = made_->fields();
     const FieldView* factor = find(fields, "factor");
     const auto said = given(how_.settings, "factor");
@@ -222,6 +230,16 @@ class Ruled {
       fail_usage(fmt::format("the factor is context {} over the length that the model was trained for, which nothing here says; give {} or factor",
                              *how_.context, trained_field().empty() ? trained_fields[0] : trained_field()));
     made_->set("factor", print(static_cast<double>(*how_.context) / static_cast<double>(*trained_)));
+  }
+
+  void put_reach() {
+    if (reach_field().empty() || given(how_.settings, reach_field())) return;
+    const auto fields = made_->fields();
+    const FieldView* factor = find(fields, "factor");
+    if (how_.context)
+      made_->set(reach_field(), print(*how_.context));
+    else if (trained_ && factor->present)
+      made_->set(reach_field(), print(parse_real(factor->value, "factor") * static_cast<double>(*trained_)));
   }
 
   void put_length() {
