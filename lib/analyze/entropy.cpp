@@ -54,7 +54,7 @@ std::optional<Section> entropy(const Question& q) {
   const auto one = [] { return whole(1); };
   const auto own = [=] { return Real::of(amplitude) * Real::of(amplitude) * Real::of(multiplier); };
   Grid grid{"lengths",
-            "over the number of keys",
+            "Over the number of keys",
             {{"keys", "keys", ""},
              {"entropy", "entropy", "nats"},
              {"own_factor", "own factor", ""},

@@ -29,7 +29,7 @@ std::optional<Section> reach(const Question& q) {
   if (model == nullptr) return std::nullopt;
   const Alibi& alibi = model->typed();
   Grid grid{"heads",
-            "heads",
+            "Head by head",
             {{"head", "head", ""},
              {"slope", "slope", "nats per position"},
              {"distance_1", "bias -1 at", "positions"},

@@ -55,7 +55,7 @@ std::optional<Section> rules(const Question& q) {
   if (!q.trained || !q.context || *q.context <= *q.trained) return std::nullopt;
   const std::int64_t trained = *q.trained, context = *q.context;
   Grid grid{"rules",
-            "rules",
+            "Rule by rule",
             {{"method", "rule", ""},
              {"in_force", "in force", ""},
              {"out_of_distribution", "out of distribution", "pairs"},
