@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyze/cells.hpp"
 #include "analyze/section.hpp"
 #include "analyze/turning.hpp"
 #include "numeric/decide.hpp"

@@ -10,6 +10,8 @@
 //   steady  k = sqrt(1 + 2 ln(n / L0)): the entropy at L0 again, in this model
 #include <fmt/format.h>
 
+#include "analyze/cells.hpp"
+#include "analyze/fields.hpp"
 #include "analyze/section.hpp"
 #include "analyze/turning.hpp"
 #include "numeric/decide.hpp"

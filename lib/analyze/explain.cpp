@@ -10,8 +10,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "analyze/fields.hpp"
 #include "analyze/section.hpp"
-#include "encodings/model.hpp"
+#include "analyze/turning.hpp"
 #include "encodings/rope_state.hpp"
 
 namespace posenc::analyze_sections {
@@ -201,7 +202,7 @@ class Explainer {
     const std::int64_t last = g.rotary_dim / 2 - 1;
     const bool whole_range = g.frequency_denominator == g.rotary_dim && g.frequency_denominator > 2 && rope_.inv_freq.empty();
     if (whole_range) {
-      const std::size_t set = facts_.sets.size() > 1 && original_ && length_ > *original_ ? 1 : 0;
+      const std::size_t set = frequency_set(rope_, length_);
       const Real stretch = rescale::plain_inv_freq(g, Real::of(g.base), last) / state_.inv_freq<Real>(set, last);
       const double a = stretch.to_double();
       const double b = (Real::of(g.base) * pow(stretch, g.frequency_denominator, g.frequency_denominator - 2)).to_double();
@@ -605,11 +606,11 @@ const std::array<Explainer::Check, 15> Explainer::checks{
 }  // namespace
 
 std::optional<Section> explain(const Question& question) {
-  const auto* rope = dynamic_cast<const detail::Model<Rope>*>(&question.encoding);
+  const auto* rope = typed<Rope>(question.encoding);
   if (!question.explain || rope == nullptr) return std::nullopt;
-  const double own = rope->typed().positions.shifted(rope->typed().offset).length();
+  const double own = rope->positions.shifted(rope->offset).length();
   const std::int64_t length = std::clamp<std::int64_t>(question.context.value_or(static_cast<std::int64_t>(own)), 1, max_position);
-  return num::at_precision(256, [&] { return Explainer(question, rope->typed(), length).write(); });
+  return num::at_precision(256, [&] { return Explainer(question, *rope, length).write(); });
 }
 
 }  // namespace posenc::analyze_sections

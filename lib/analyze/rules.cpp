@@ -2,9 +2,10 @@
 #include <fmt/format.h>
 
 #include "analyze/bands.hpp"
+#include "analyze/cells.hpp"
+#include "analyze/fields.hpp"
 #include "analyze/section.hpp"
 #include "analyze/turning.hpp"
-#include "encodings/model.hpp"
 #include "posenc/text.hpp"
 
 namespace posenc::analyze_sections {
@@ -26,7 +27,7 @@ std::optional<Rope> under(const Rope& rope, std::string_view method, std::int64_
   offer("original_max_position_embeddings", print(trained));
   offer("max_position_embeddings", print(trained));
   encoding->check();
-  return dynamic_cast<const detail::Model<Rope>&>(*encoding).typed();
+  return *typed<Rope>(*encoding);
 } catch (const Error&) {
   return std::nullopt;
 }

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "analyze/bands.hpp"
+#include "analyze/cells.hpp"
+#include "analyze/fields.hpp"
 #include "analyze/section.hpp"
 #include "analyze/turning.hpp"
 #include "numeric/decide.hpp"
