@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "context/configs.hpp"
 #include "posenc/config.hpp"
 #include "posenc/config_edit.hpp"
 #include "posenc/error.hpp"
@@ -19,13 +20,7 @@ using posenc::ConfigChange;
 using posenc::ConfigDialect;
 using posenc::Reading;
 
-std::string config_of(const std::string& model) {
-  std::ifstream file(std::string(POSENC_TEST_DATA) + "/configs/" + model + "/config.json", std::ios::binary);
-  REQUIRE_MESSAGE(file.good(), model);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using context_test::config_of;
 
 std::string rescaled(const std::string& text, const ConfigChange& change) { return posenc::rescaled_config(text, "config.json", change); }
 
