@@ -14,6 +14,7 @@
 #include "numeric/decide.hpp"
 #include "posenc/error.hpp"
 #include "posenc/spec.hpp"
+#include "rescale/names.hpp"
 #include "rescale/ntk.hpp"
 #include "rescale/successor.hpp"
 
@@ -28,6 +29,8 @@ constexpr std::string_view original_key = rescale::trained_fields[0], max_key = 
 
 // Rules that are another base and nothing else.
 constexpr std::array<std::string_view, 3> base_rules{"ntk", "ntk-old", "base"};
+static_assert(std::all_of(base_rules.begin(), base_rules.end(), rescale::is_rule_name));
+static_assert(std::all_of(rope_types.begin(), rope_types.end(), rescale::is_rule_name));
 template <class List>
 bool among(const List& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
