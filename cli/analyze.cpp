@@ -1,15 +1,14 @@
-// posenc analyze: what a config, a spec or a file's spec means. The numbers are the library's; here they are laid out.
+// posenc analyze: what a config, a spec or a file's spec means. The numbers are the library's; here they become JSON, or text
+// (analysis_text.cpp).
 //
 // JSON: {"file": path or null, "kind": "config" | "spec" | "file" | "flags", "subjects": [{"layer_type", "encoding", "sections":
 // {section key: {figure keys.., grid keys: [{column key: value}..], "findings": [..]}}}], "remarks": [..]}
 // Numbers without a value are null. Keys are those of posenc/analyze.hpp; new ones may come, none changes its meaning.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 
+#include "analysis_text.hpp"
 #include "command.hpp"
 #include "posenc/analyze.hpp"
 #include "posenc/error.hpp"
@@ -66,93 +65,6 @@ Json json_of(const Analysis& analysis) {
   return {{"subjects", std::move(subjects)}, {"remarks", analysis.remarks}};
 }
 
-// Six digits are enough to read, of whole numbers all; JSON has the rest.
-std::string text_of(const Cell& cell) {
-  return std::visit(
-      [](const auto& v) -> std::string {
-        using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, std::monostate>)
-          return "-";
-        else if constexpr (std::is_same_v<T, bool>)
-          return v ? "yes" : "no";
-        else if constexpr (std::is_same_v<T, double>)
-          return v == std::floor(v) && std::fabs(v) < 1e12 ? fmt::format("{:.0f}", v) : fmt::format("{:.6g}", v);
-        else if constexpr (std::is_same_v<T, std::string>)
-          return v;
-        else
-          return print(v);
-      },
-      cell);
-}
-
-// Words of a row: where they differ from the row before something happens.
-bool changes(const std::vector<Cell>& row, const std::vector<Cell>& before) {
-  for (std::size_t i = 0; i < row.size(); ++i)
-    if ((std::holds_alternative<std::string>(row[i]) || std::holds_alternative<bool>(row[i])) && row[i] != before[i]) return true;
-  return false;
-}
-
-// Which rows of a long grid are shown: the first and the last ones, and those beside a change of words.
-std::vector<std::size_t> shown(const Grid& grid) {
-  constexpr std::size_t whole = 24, ends = 4, most = 40;
-  std::set<std::size_t> rows;
-  const std::size_t n = grid.rows.size();
-  const auto add = [&](std::size_t i) {
-    if (i < n) rows.insert(i);
-  };
-  for (std::size_t i = 0; i < (n <= whole ? n : ends); ++i) {
-    add(i);
-    add(n - 1 - i);
-  }
-  for (std::size_t i = 1; i < n && rows.size() < most; ++i)
-    if (changes(grid.rows[i], grid.rows[i - 1])) {
-      add(i - 1);
-      add(i);
-    }
-  return {rows.begin(), rows.end()};
-}
-
-void print_grid(const Grid& grid) {
-  std::vector<std::vector<std::string>> lines(1);
-  for (const Column& c : grid.columns) lines[0].push_back(c.label);
-  const std::vector<std::size_t> rows = shown(grid);
-  for (const std::size_t i : rows) {
-    lines.emplace_back();
-    for (const Cell& cell : grid.rows[i]) lines.back().push_back(text_of(cell));
-  }
-  std::vector<std::size_t> widths(grid.columns.size());
-  for (const auto& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  for (std::size_t at = 0; at < lines.size(); ++at) {
-    std::string text;
-    for (std::size_t i = 0; i < widths.size(); ++i) text += fmt::format("  {:>{}}", lines[at][i], widths[i]);
-    if (at > 1 && rows[at - 1] > rows[at - 2] + 1) fmt::print("  {:>{}}\n", "..", widths[0] + 2);
-    fmt::print("  {}\n", text);
-  }
-  if (rows.size() < grid.rows.size()) fmt::print("    ({} of {} rows; --json has all)\n", rows.size(), grid.rows.size());
-}
-
-void print_section(const Section& section) {
-  fmt::print("\n  {}\n", section.title);
-  for (const std::string& finding : section.findings) fmt::print("    * {}\n", finding);
-  for (const Figure& f : section.figures) {
-    const std::string value = text_of(f.value);
-    fmt::print("    {}: {}{}\n", f.label, value, f.unit.empty() || value == "-" ? "" : " " + f.unit);
-  }
-  for (const Grid& grid : section.grids) print_grid(grid);
-}
-
-void print_text(const std::string& title, const Analysis& analysis, bool quiet) {
-  fmt::print("{}\n", title);
-  if (!quiet)
-    for (const std::string& remark : analysis.remarks) fmt::print("{}\n", remark);
-  for (const Subject& s : analysis.subjects) {
-    if (s.sections.empty()) continue;  // a remark says so
-    fmt::print("\n{}{}\n", s.layer_type.empty() ? "" : s.layer_type + ": ", s.encoding);
-    for (const Section& section : s.sections) print_section(section);
-  }
-}
-
 AnalysisOptions options_of(const Options& o) {
   AnalysisOptions out;
   if (!o.context.empty()) out.context = parse_int(o.context, "--context", true);
@@ -203,7 +115,7 @@ int run(const Options& o, const Common& common) {
     out.update(json_of(result.analysis));
     fmt::print("{}\n", json_text(out));
   } else {
-    print_text(path, result.analysis, common.quiet);
+    print_analysis(path, result.analysis, common.quiet);
   }
   return 0;
 }

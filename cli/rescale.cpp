@@ -269,7 +269,9 @@ void write_config(const std::string& text, const Options& o, const Common& commo
     made = rescaled_config(text, name, change, &remarks);
   } catch (const Error& e) {
     if (e.failure() != Failure::usage) throw;
-    fail_usage(in_flags(e.what(), names_of_parameters(*make_encoding("rope"))));
+    // The file's name stands before the library's sentence and is no part of it: a file may be called factor.
+    const std::string sentence = e.what(), who = sentence.starts_with(name + ": ") ? name + ": " : "";
+    fail_usage(who + in_flags(sentence.substr(who.size()), names_of_parameters(*make_encoding("rope"))));
   }
   formats::write_text(o.files.out.output, made);
   report_text(o.files.out.output, "config", common);

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyze/fields.hpp"
 #include "analyze/section.hpp"
 #include "analyze/turning.hpp"
+#include "context/encoding_of.hpp"
 #include "posenc/error.hpp"
 #include "posenc/positions.hpp"
+#include "rescale/successor.hpp"
 
 namespace posenc {
 
@@ -37,8 +40,8 @@ struct Length {
 
 // The fields by which rules know the trained length.
 Length trained_by_rule(const Encoding& encoding) {
-  for (const char* field : {"original_max_position_embeddings", "max_position_embeddings"})
-    if (const auto n = field_count(encoding, field)) return {n, field};
+  for (const std::string_view field : rescale::trained_fields)
+    if (const auto n = field_count(encoding, field)) return {n, std::string(field)};
   return {};
 }
 
@@ -119,10 +122,7 @@ Analysis analyze(const ConfigReading& config, const AnalysisOptions& options) {
       out.subjects.push_back({reading.layer_type, reading.encoding, {}});
       continue;
     }
-    const auto encoding = make_encoding(reading.encoding);
-    std::vector<std::pair<std::string, std::string>> settings;
-    for (const Setting& s : reading.settings) settings.emplace_back(s.field, s.value);
-    apply(*encoding, std::move(settings));
+    const auto encoding = config::encoding_of(reading);
     Question q = question(*encoding, {reading.context, reading.context_origin}, options, DType::f32);
     q.reading = &reading;
     out.subjects.push_back(subject(reading.layer_type, q));

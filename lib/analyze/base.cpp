@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "analyze/base_search.hpp"
+#include "analyze/cells.hpp"
 #include "analyze/section.hpp"
 #include "analyze/turning.hpp"
 #include "posenc/text.hpp"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyze/cells.hpp"
 #include "analyze/section.hpp"
 #include "analyze/turning.hpp"
 #include "numeric/decide.hpp"
@@ -69,7 +70,7 @@ std::optional<Section> decay(const Question& q) {
   // Explicit lists may hold frequencies of any size, for which the tables have no bound.
   const double fastest = *std::max_element(t.used.begin(), t.used.end());
   Grid grid{"curve",
-            "over the distance",
+            "Over the distance",
             {{"distance", "distance", "positions"}, {"upper_bound", "upper bound", ""}, {"same_vector", "sum of cosines", ""}, {"mean", "mean", ""}},
             {}};
   if (fastest <= 0x1p30) {

@@ -10,6 +10,8 @@
 //   steady  k = sqrt(1 + 2 ln(n / L0)): the entropy at L0 again, in this model
 #include <fmt/format.h>
 
+#include "analyze/cells.hpp"
+#include "analyze/fields.hpp"
 #include "analyze/section.hpp"
 #include "analyze/turning.hpp"
 #include "numeric/decide.hpp"
@@ -54,7 +56,7 @@ std::optional<Section> entropy(const Question& q) {
   const auto one = [] { return whole(1); };
   const auto own = [=] { return Real::of(amplitude) * Real::of(amplitude) * Real::of(multiplier); };
   Grid grid{"lengths",
-            "over the number of keys",
+            "Over the number of keys",
             {{"keys", "keys", ""},
              {"entropy", "entropy", "nats"},
              {"own_factor", "own factor", ""},

@@ -1,7 +1,6 @@
 // explain: the settings of a rope in the words of other programs. The quantities of one equivalent set (factor, frequency
-// scale, NTK's alpha, base, lengths, YaRN's two magnitudes) are rows; how each program spells each of them is the table
-// `spellings`, and how it calls each rule the table `namings`. What is out of range, what contradicts and what a program cannot
-// say are findings.
+// scale, NTK's alpha, base, lengths, YaRN's two magnitudes) are rows; how each program spells each of them and calls each
+// rule is program_words.hpp. What is out of range, what contradicts and what a program cannot say are findings.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +9,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "analyze/fields.hpp"
+#include "analyze/program_words.hpp"
 #include "analyze/section.hpp"
-#include "encodings/model.hpp"
+#include "analyze/turning.hpp"
 #include "encodings/rope_state.hpp"
+#include "rescale/names.hpp"
 
 namespace posenc::analyze_sections {
 namespace {
@@ -20,107 +22,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 using num::Real;
 
-enum Program : std::size_t { transformers4, transformers5, vllm, llama_flags, gguf };
-struct ProgramName {
-  std::string_view key, label;
-};
-constexpr std::array<ProgramName, 5> programs{{{"transformers_v4", "transformers 4 config.json"},
-                                               {"transformers_v5", "transformers 5 config.json"},
-                                               {"vllm", "vLLM (from 0.12)"},
-                                               {"llama_cpp", "llama.cpp flags"},
-                                               {"gguf", "GGUF keys (A: architecture)"}}};
-
-// How the programs spell a quantity; "" where they have no word for it. vLLM's words are those of transformers 5 in
-// --hf-overrides, or flags. For llama.cpp and GGUF: under which of their own rules the word has an effect ("" any).
-struct Spelling {
-  std::string_view quantity;
-  std::array<std::string_view, programs.size()> words;
-  std::string_view flag_rules = "", gguf_type = "float32", gguf_rules = "";
-  bool alternative = false;  ///< says again what another row has said
-  bool optional = false;     ///< left out where it is the default, which is the same everywhere
-};
-#define POSENC_BLOCK(name) "rope_scaling." name, "rope_parameters." name, "rope_parameters." name
-constexpr std::array<Spelling, 19> spellings{{
-    {"rule", {POSENC_BLOCK("rope_type"), "--rope-scaling", "rope.scaling.type"}, "", "string"},
-    {"factor", {POSENC_BLOCK("factor"), "--rope-scale", "rope.scaling.factor"}, "linear yarn", "float32", "linear yarn"},
-    {"freq_scale", {"", "", "", "--rope-freq-scale", ""}, "linear yarn", "", "", true},
-    {"base", {"rope_theta", "rope_parameters.rope_theta", "rope_parameters.rope_theta", "--rope-freq-base", "rope.freq_base"}},
-    {"effective_base", {"rope_theta", "rope_parameters.rope_theta", "rope_parameters.rope_theta", "--rope-freq-base", "rope.freq_base"}},
-    {"original_max_position_embeddings",
-     {POSENC_BLOCK("original_max_position_embeddings"), "--yarn-orig-ctx", "rope.scaling.original_context_length"},
-     "yarn", "uint32", "yarn longrope"},
-    {"declared", {"max_position_embeddings", "max_position_embeddings", "max_position_embeddings", "", ""}},
-    {"context", {"", "", "--max-model-len", "--ctx-size", "context_length"}, "", "uint32"},
-    {"partial_rotary_factor", {"partial_rotary_factor", "rope_parameters.partial_rotary_factor", "rope_parameters.partial_rotary_factor", "", ""}},
-    {"rotary_dim", {"", "", "", "", "rope.dimension_count"}, "", "uint32"},
-    {"attention_factor",
-     {"rope_scaling.attention_factor", "rope_parameters.attention_factor", "rope_parameters.attn_factor",
-      "--override-kv A.rope.scaling.attn_factor=float:", "rope.scaling.attn_factor"}},
-    {"beta_fast", {POSENC_BLOCK("beta_fast"), "--yarn-beta-fast", "rope.scaling.yarn_beta_fast"}, "yarn", "float32", "yarn", false, true},
-    {"beta_slow", {POSENC_BLOCK("beta_slow"), "--yarn-beta-slow", "rope.scaling.yarn_beta_slow"}, "yarn", "float32", "yarn", false, true},
-    {"truncate", {POSENC_BLOCK("truncate"), "", ""}, "", "", "", false, true},
-    {"mscale", {POSENC_BLOCK("mscale"), "", ""}},
-    {"mscale_all_dim", {POSENC_BLOCK("mscale_all_dim"), "", "rope.scaling.yarn_log_multiplier"}, "", "float32", "yarn"},
-    {"low_freq_factor", {POSENC_BLOCK("low_freq_factor"), "", ""}},
-    {"high_freq_factor", {POSENC_BLOCK("high_freq_factor"), "", ""}},
-    {"divisors", {"", "", "", "", "tensor rope_freqs.weight"}},
-}};
-// Lists of longrope: JSON, or tensors of divisors.
-constexpr std::array<Spelling, 2> lists{{
-    {"short_factor", {POSENC_BLOCK("short_factor"), "", "tensor rope_factors_short.weight"}},
-    {"long_factor", {POSENC_BLOCK("long_factor"), "", "tensor rope_factors_long.weight"}},
-}};
-#undef POSENC_BLOCK
-
-const Spelling* spelling_of(std::string_view quantity) {
-  for (const Spelling& s : spellings)
-    if (s.quantity == quantity) return &s;
-  for (const Spelling& s : lists)
-    if (s.quantity == quantity) return &s;
-  return nullptr;
-}
-
-// How the programs call a rule; "" where they do not have it. `by_base`: it is the default rule with another base.
-struct Naming {
-  std::string_view method, json, flags, gguf;
-  bool by_base = false;
-  bool new_to_5 = false;  ///< transformers 4 does not have it
-};
-constexpr std::array<Naming, 10> namings{{
-    {"default", "default", "none", "none"},
-    {"base", "default", "none", "none", true},
-    {"ntk", "default", "none", "none", true},
-    {"ntk-old", "default", "none", "none", true},
-    {"linear", "linear", "linear", "linear"},
-    {"yarn", "yarn", "yarn", "yarn"},
-    {"longrope", "longrope", "", "longrope"},
-    {"dynamic", "dynamic", "", ""},
-    {"llama3", "llama3", "", "none"},
-    {"proportional", "proportional", "", "", false, true},
-}};
-// Any other rule: llama.cpp still takes its divisors of the plain frequencies, as it does for llama3.
-constexpr Naming unknown{"", "", "", "none"};
-constexpr Naming nothing{"", "", "", ""};
-// vLLM multiplies max_position_embeddings by factor under these rules (under yarn, the original length).
-constexpr std::array<std::string_view, 3> multiplied_by_vllm{"linear", "dynamic", "yarn"};
-
-// GGUF keys of layers that attend within a window; they are not rescaled.
-struct WindowWord {
-  std::string_view quantity, word;
-};
-constexpr std::array<WindowWord, 2> window_words{{{"base", "rope.freq_base_swa"}, {"rotary_dim", "rope.dimension_count_swa"}}};
+using namespace program_words;
+static_assert(std::all_of(namings.begin(), namings.end(), [](const Naming& n) { return rescale::is_rule_name(n.method); }));
+static_assert(std::all_of(multiplied_by_vllm.begin(), multiplied_by_vllm.end(), rescale::is_rule_name));
 
 // Amplitudes of real models stay below 1.5 (factor 128: 1.485); above this one it is a slip.
 constexpr double loud = 3;
-
-bool has_word(std::string_view list, std::string_view word) {
-  for (std::size_t at = 0; at < list.size();) {
-    const std::size_t end = std::min(list.find(' ', at), list.size());
-    if (list.substr(at, end - at) == word) return true;
-    at = end + 1;
-  }
-  return false;
-}
 
 // A number without an exponent where that is short.
 std::string shown(double x) { return fmt::format("{}", x); }
@@ -201,7 +108,7 @@ class Explainer {
     const std::int64_t last = g.rotary_dim / 2 - 1;
     const bool whole_range = g.frequency_denominator == g.rotary_dim && g.frequency_denominator > 2 && rope_.inv_freq.empty();
     if (whole_range) {
-      const std::size_t set = facts_.sets.size() > 1 && original_ && length_ > *original_ ? 1 : 0;
+      const std::size_t set = frequency_set(rope_, length_);
       const Real stretch = rescale::plain_inv_freq(g, Real::of(g.base), last) / state_.inv_freq<Real>(set, last);
       const double a = stretch.to_double();
       const double b = (Real::of(g.base) * pow(stretch, g.frequency_denominator, g.frequency_denominator - 2)).to_double();
@@ -605,11 +512,11 @@ const std::array<Explainer::Check, 15> Explainer::checks{
 }  // namespace
 
 std::optional<Section> explain(const Question& question) {
-  const auto* rope = dynamic_cast<const detail::Model<Rope>*>(&question.encoding);
+  const auto* rope = typed<Rope>(question.encoding);
   if (!question.explain || rope == nullptr) return std::nullopt;
-  const double own = rope->typed().positions.shifted(rope->typed().offset).length();
+  const double own = rope->positions.shifted(rope->offset).length();
   const std::int64_t length = std::clamp<std::int64_t>(question.context.value_or(static_cast<std::int64_t>(own)), 1, max_position);
-  return num::at_precision(256, [&] { return Explainer(question, rope->typed(), length).write(); });
+  return num::at_precision(256, [&] { return Explainer(question, *rope, length).write(); });
 }
 
 }  // namespace posenc::analyze_sections

@@ -1,6 +1,8 @@
 // length: what was trained for, what is declared, what the rule reaches and what the context asks for.
 #include <fmt/format.h>
 
+#include "analyze/cells.hpp"
+#include "analyze/fields.hpp"
 #include "analyze/section.hpp"
 #include "analyze/turning.hpp"
 #include "posenc/text.hpp"

@@ -8,10 +8,11 @@
 #include <cmath>
 
 #include "analyze/angle_error.hpp"
+#include "analyze/cells.hpp"
+#include "analyze/fields.hpp"
 #include "analyze/section.hpp"
+#include "analyze/turning.hpp"
 #include "encodings/alibi.hpp"
-#include "encodings/model.hpp"
-#include "encodings/mrope.hpp"
 #include "encodings/rope_state.hpp"
 #include "encodings/sinusoidal.hpp"
 
@@ -56,18 +57,11 @@ struct Rates {
   std::string_view item = "pair", rate = "inv_freq", unit = "radians per position", error = "phase error", error_unit = "radians";
 };
 
-template <class E>
-const E* as(const Encoding& encoding) {
-  const auto* model = dynamic_cast<const detail::Model<E>*>(&encoding);
-  return model == nullptr ? nullptr : &model->typed();
-}
-
 Rates rates_of(Rope rope, std::int64_t count) {
   rope.positions = Positions::range(0, count);
   rope.offset = 0;
   const RopeState state(rope);
-  const auto* longrope = std::get_if<rescale::LongRope>(&rope.rule);
-  const std::size_t set = longrope != nullptr && count > *longrope->original_max_position_embeddings ? 1 : 0;
+  const std::size_t set = frequency_set(rope, count);
   Rates out;
   out.amplitude = std::fabs(state.amplitude_real().to_double());
   if (const auto sets = facts(rope).sets; sets.size() > 1) out.set = sets[set];
@@ -76,17 +70,6 @@ Rates rates_of(Rope rope, std::int64_t count) {
     out.float32.push_back(state.inv_freq<num::Float32>(set, i).to_double());
   }
   return out;
-}
-
-// Frequencies are those of a rope without a rule, whatever axis a pair follows.
-Rates rates_of(const Mrope& mrope, std::int64_t count) {
-  Rope rope;
-  rope.head_dim = mrope.head_dim;
-  rope.rotary_dim = mrope.rotary_dim;
-  rope.base = mrope.base;
-  rope.inv_freq = mrope.inv_freq;
-  rope.attention_factor = mrope.attention_factor;
-  return rates_of(std::move(rope), count);
 }
 
 Rates rates_of(const Sinusoidal& sinusoidal) {
@@ -112,14 +95,12 @@ Rates rates_of(Alibi alibi) {
 }
 
 std::optional<Rates> rates_of(const Encoding& encoding, std::int64_t count) {
-  if (const auto* rope = as<Rope>(encoding)) return rates_of(*rope, count);
-  if (const auto* mrope = as<Mrope>(encoding)) return rates_of(*mrope, count);
-  if (const auto* sinusoidal = as<Sinusoidal>(encoding)) return rates_of(*sinusoidal);
-  if (const auto* alibi = as<Alibi>(encoding)) return rates_of(*alibi);
+  if (const auto* rope = typed<Rope>(encoding)) return rates_of(*rope, count);
+  if (const auto* mrope = typed<Mrope>(encoding)) return rates_of(rope_of(*mrope), count);
+  if (const auto* sinusoidal = typed<Sinusoidal>(encoding)) return rates_of(*sinusoidal);
+  if (const auto* alibi = typed<Alibi>(encoding)) return rates_of(*alibi);
   return std::nullopt;
 }
-
-Cell cell(std::optional<std::int64_t> value) { return value ? Cell(*value) : Cell(); }
 
 // Half the distance of numbers of the format just below the amplitude: what the rounding of one value costs at most.
 double half_step(DType dtype, double amplitude) {
@@ -176,7 +157,7 @@ class Writer {
     out_.grids.push_back(per_item("worst", fmt::format("Worst {}, exact over all positions", rates_.error), std::string(rates_.error_unit),
                                   [](const Fate& fate, std::size_t i) { return Cell(fate.worst[i].error); }));
     out_.grids.push_back(per_item("first_past", fmt::format("First position with a {} above {}", rates_.error, print(limit)), "",
-                                  [](const Fate& fate, std::size_t i) { return cell(fate.past[i]); }));
+                                  [](const Fate& fate, std::size_t i) { return count(fate.past[i]); }));
     findings();
     return std::move(out_);
   }
@@ -201,7 +182,7 @@ class Writer {
               {"infinite_from", "infinite from", ""}}, {}};
     for (const Spelt& s : floats) {
       const CastPositions c = cast_positions(num::format_of(s.dtype), count_);
-      grid.rows.push_back({std::string(s.word), c.distinct, cell(c.first_lost), c.infinite ? Cell() : Cell(c.step), cell(c.infinite)});
+      grid.rows.push_back({std::string(s.word), c.distinct, count(c.first_lost), c.infinite ? Cell() : Cell(c.step), count(c.infinite)});
     }
     out_.grids.push_back(std::move(grid));
   }
@@ -217,7 +198,7 @@ class Writer {
       const Fate& f = fates_[w];
       const AngleError::Worst& worst = f.worst[f.worst_pair];
       grid.rows.push_back({label_of(ways[w]), worst.error, number(f.worst_pair), worst.position,
-                           f.pairs_past, cell(f.first_past), f.pairs_confused, cell(f.infinite_from)});
+                           f.pairs_past, count(f.first_past), f.pairs_confused, count(f.infinite_from)});
     }
     out_.grids.push_back(std::move(grid));
   }

@@ -1,10 +1,10 @@
 // reach: how far each head of ALiBi sees. A key at distance m has its weight divided by e^(slope m).
 #include <fmt/format.h>
 
+#include "analyze/cells.hpp"
+#include "analyze/fields.hpp"
 #include "analyze/section.hpp"
-#include "analyze/turning.hpp"
 #include "encodings/alibi.hpp"
-#include "encodings/model.hpp"
 #include "numeric/decide.hpp"
 #include "posenc/text.hpp"
 
@@ -25,11 +25,11 @@ std::optional<std::int64_t> reach_of(const Alibi& alibi, std::int64_t head, std:
 }  // namespace
 
 std::optional<Section> reach(const Question& q) {
-  const auto* model = dynamic_cast<const detail::Model<Alibi>*>(&q.encoding);
-  if (model == nullptr) return std::nullopt;
-  const Alibi& alibi = model->typed();
+  const auto* given = typed<Alibi>(q.encoding);
+  if (given == nullptr) return std::nullopt;
+  const Alibi& alibi = *given;
   Grid grid{"heads",
-            "heads",
+            "Head by head",
             {{"head", "head", ""},
              {"slope", "slope", "nats per position"},
              {"distance_1", "bias -1 at", "positions"},

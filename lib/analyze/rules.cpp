@@ -2,9 +2,10 @@
 #include <fmt/format.h>
 
 #include "analyze/bands.hpp"
+#include "analyze/cells.hpp"
+#include "analyze/fields.hpp"
 #include "analyze/section.hpp"
 #include "analyze/turning.hpp"
-#include "encodings/model.hpp"
 #include "posenc/text.hpp"
 
 namespace posenc::analyze_sections {
@@ -26,7 +27,7 @@ std::optional<Rope> under(const Rope& rope, std::string_view method, std::int64_
   offer("original_max_position_embeddings", print(trained));
   offer("max_position_embeddings", print(trained));
   encoding->check();
-  return dynamic_cast<const detail::Model<Rope>&>(*encoding).typed();
+  return *typed<Rope>(*encoding);
 } catch (const Error&) {
   return std::nullopt;
 }
@@ -55,7 +56,7 @@ std::optional<Section> rules(const Question& q) {
   if (!q.trained || !q.context || *q.context <= *q.trained) return std::nullopt;
   const std::int64_t trained = *q.trained, context = *q.context;
   Grid grid{"rules",
-            "rules",
+            "Rule by rule",
             {{"method", "rule", ""},
              {"in_force", "in force", ""},
              {"out_of_distribution", "out of distribution", "pairs"},

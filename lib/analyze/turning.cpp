@@ -1,22 +1,10 @@
 #include "analyze/turning.hpp"
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "encodings/model.hpp"
-#include "encodings/mrope.hpp"
+#include "analyze/fields.hpp"
 #include "encodings/sinusoidal.hpp"
-#include "posenc/text.hpp"
 
 namespace posenc::analyze_sections {
 namespace {
-
-template <class E>
-const E* typed(const Encoding& encoding) {
-  const auto* model = dynamic_cast<const detail::Model<E>*>(&encoding);
-  return model == nullptr ? nullptr : &model->typed();
-}
 
 // The frequencies of one set, in whatever layout the table is.
 Turning::Exact exact_of(Rope rope, std::size_t set) {
@@ -42,13 +30,31 @@ std::vector<double> rounded(const Turning::Exact& exact) {
   return out;
 }
 
-// The frequency set that a model takes at that length.
-std::size_t set_at(const Rope& rope, std::optional<std::int64_t> context) {
-  const auto* longrope = std::get_if<rescale::LongRope>(&rope.rule);
-  return longrope != nullptr && context && *context > longrope->original_max_position_embeddings.value_or(0) ? 1 : 0;
+// The last length for which the first of a rule's two frequency sets holds.
+std::optional<std::int64_t> switched_after(const rescale::LongRope& rule) { return rule.original_max_position_embeddings; }
+std::optional<std::int64_t> switched_after(const rescale::LongRopeTransformers448& rule) { return rule.original(); }
+template <class R>
+std::optional<std::int64_t> switched_after(const R&) {
+  static_assert(!requires(const R& r, const RopeGeometry& g) { r.sets(g); }, "say where this rule changes from one set to the next");
+  return std::nullopt;
 }
 
 }  // namespace
+
+std::size_t frequency_set(const Rope& rope, std::optional<std::int64_t> positions) {
+  const auto last = std::visit([](const auto& rule) { return switched_after(rule); }, rope.rule);
+  return last && positions && *positions > *last ? 1 : 0;
+}
+
+Rope rope_of(const Mrope& mrope) {
+  Rope rope;
+  rope.head_dim = mrope.head_dim;
+  rope.rotary_dim = mrope.rotary_dim;
+  rope.base = mrope.base;
+  rope.inv_freq = mrope.inv_freq;
+  rope.attention_factor = mrope.attention_factor;
+  return rope;
+}
 
 Turning turning_of(const Rope& given, std::optional<std::int64_t> context) {
   Rope rope = given;
@@ -58,7 +64,7 @@ Turning turning_of(const Rope& given, std::optional<std::int64_t> context) {
   plain.rule = rescale::Plain{};
   plain.frequency_denominator = rope.geometry().frequency_denominator;
   const RopeFacts rule = facts(rope);
-  const std::size_t set = set_at(rope, context);
+  const std::size_t set = frequency_set(rope, context);
   Turning out;
   out.exact_plain = exact_of(plain, 0);
   out.exact_used = exact_of(rope, set);
@@ -75,15 +81,7 @@ Turning turning_of(const Rope& given, std::optional<std::int64_t> context) {
 
 std::optional<Turning> turning_of(const Question& q) {
   if (const auto* rope = typed<Rope>(q.encoding)) return turning_of(*rope, q.context);
-  if (const auto* mrope = typed<Mrope>(q.encoding)) {
-    Rope rope;
-    rope.head_dim = mrope->head_dim;
-    rope.rotary_dim = mrope->rotary_dim;
-    rope.base = mrope->base;
-    rope.inv_freq = mrope->inv_freq;
-    rope.attention_factor = mrope->attention_factor;
-    return turning_of(rope, q.context);
-  }
+  if (const auto* mrope = typed<Mrope>(q.encoding)) return turning_of(rope_of(*mrope), q.context);
   if (const auto* table = typed<Sinusoidal>(q.encoding)) {
     Turning out;
     out.exact_plain = out.exact_used = [spec = *table] {
@@ -98,24 +96,5 @@ std::optional<Turning> turning_of(const Question& q) {
   }
   return std::nullopt;
 }
-
-std::string field_text(const Encoding& encoding, std::string_view name) {
-  for (const FieldView& f : encoding.fields())
-    if (f.name == name && f.present) return f.value;
-  return "";
-}
-std::optional<double> field_real(const Encoding& encoding, std::string_view name) {
-  const std::string text = field_text(encoding, name);
-  return text.empty() ? std::nullopt : std::optional(parse_real(text, name));
-}
-std::optional<std::int64_t> field_count(const Encoding& encoding, std::string_view name) {
-  const std::string text = field_text(encoding, name);
-  return text.empty() ? std::nullopt : std::optional(parse_int(text, name, true));
-}
-
-Cell number(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
-Cell number(const std::optional<double>& value) { return value ? number(*value) : Cell(); }
-Cell count(const std::optional<std::int64_t>& value) { return value ? Cell(*value) : Cell(); }
-std::string counted(std::int64_t n, const std::string& one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
 
 }  // namespace posenc::analyze_sections

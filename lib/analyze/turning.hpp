@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyze/section.hpp"
+#include "encodings/mrope.hpp"
 #include "encodings/rope.hpp"
 #include "numeric/cosine_sum.hpp"
 
@@ -25,17 +26,9 @@ struct Turning {
 [[nodiscard]] std::optional<Turning> turning_of(const Question& question);
 [[nodiscard]] Turning turning_of(const Rope& rope, std::optional<std::int64_t> context);
 
-/// The value of a parameter that was given or has a default; "" when it has neither, or there is none of that name.
-[[nodiscard]] std::string field_text(const Encoding& encoding, std::string_view name);
-/// The same as a number.
-[[nodiscard]] std::optional<double> field_real(const Encoding& encoding, std::string_view name);
-[[nodiscard]] std::optional<std::int64_t> field_count(const Encoding& encoding, std::string_view name);
-
-/// A number that JSON can hold, else nothing.
-[[nodiscard]] Cell number(double value);
-[[nodiscard]] Cell number(const std::optional<double>& value);
-[[nodiscard]] Cell count(const std::optional<std::int64_t>& value);
-/// "1 pair", "3 pairs"; `many` absent: one + "s".
-[[nodiscard]] std::string counted(std::int64_t n, const std::string& one);
+/// Of several frequency sets the number of the one that a model takes for that many positions; 0 where there is one.
+[[nodiscard]] std::size_t frequency_set(const Rope& rope, std::optional<std::int64_t> positions);
+/// The rope whose frequencies mrope's are, whatever axis a pair follows: one without a rule.
+[[nodiscard]] Rope rope_of(const Mrope& mrope);
 
 }  // namespace posenc::analyze_sections

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "analyze/bands.hpp"
+#include "analyze/cells.hpp"
+#include "analyze/fields.hpp"
 #include "analyze/section.hpp"
 #include "analyze/turning.hpp"
 #include "numeric/decide.hpp"
@@ -67,7 +69,7 @@ std::optional<Section> wavelengths(const Question& q) {
   const auto factor = field_real(q.encoding, "factor");
   const std::int64_t context = *q.context, trained = q.trained.value_or(context);
   Grid grid{"pairs",
-            "pairs",
+            "Pair by pair",
             {{"pair", "pair", ""},
              {"inv_freq_plain", "inv_freq", "radians per position"},
              {"inv_freq", "rescaled", "radians per position"},

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "context/dialect.hpp"
+#include "context/encoding_of.hpp"
 #include "context/layer_plan.hpp"
 #include "context/lengths.hpp"
 #include "context/readers.hpp"
@@ -13,20 +14,23 @@
 #include "numeric/decide.hpp"
 #include "posenc/error.hpp"
 #include "posenc/spec.hpp"
+#include "rescale/names.hpp"
 #include "rescale/ntk.hpp"
+#include "rescale/successor.hpp"
 
 namespace posenc {
 namespace config {
 namespace {
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
+using rescale::Settings;
 using RopeModel = detail::Model<Rope>;
 
-constexpr std::string_view original_key = "original_max_position_embeddings", max_key = "max_position_embeddings";
+constexpr std::string_view original_key = rescale::trained_fields[0], max_key = rescale::trained_fields[1];
 
-// Rules that transformers has a rope_type for, and rules that are another base and nothing else.
-constexpr std::array<std::string_view, 6> written_rules{"linear", "dynamic", "yarn", "llama3", "longrope", "proportional"};
+// Rules that are another base and nothing else.
 constexpr std::array<std::string_view, 3> base_rules{"ntk", "ntk-old", "base"};
+static_assert(std::all_of(base_rules.begin(), base_rules.end(), rescale::is_rule_name));
+static_assert(std::all_of(rope_types.begin(), rope_types.end(), rescale::is_rule_name));
 template <class List>
 bool among(const List& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
@@ -58,6 +62,15 @@ class Rescaler {
 
  private:
   [[noreturn]] void refuse(const std::string& sentence) const { fail_usage(fmt::format("{}: {}", name_, sentence)); }
+  // What is refused without knowing of any file.
+  template <class F>
+  auto in_file(F&& f) const {
+    try {
+      return f();
+    } catch (const Error& e) {
+      refuse(e.what());
+    }
+  }
 
   // The kind of layers that the rule is for.
   const Reading& target() const {
@@ -99,15 +112,12 @@ class Rescaler {
         const double value = parse_real(text, field);
         if (factor_ && *factor_ != value) refuse(fmt::format("factor is {} and {}; give one", print(*factor_), print(value)));
         factor_ = value;
-      } else if (field == original_key || field == max_key) {
-        const std::int64_t length = parse_int(text, field, true);
-        if (length < 1 || static_cast<double>(length) > positions.max) refuse(fmt::format("{} must be from 1 to 2^53, got {}", field, text));
-        if (trained_ && *trained_ != length) refuse(fmt::format("{} and {} both mean the trained length; give one", original_key, max_key));
-        trained_ = length;
-      } else {
+      } else if (!among(rescale::trained_fields, field)) {
         settings_.emplace_back(field, text);
       }
     }
+    trained_ = in_file([&] { return rescale::said_trained_length(change_.settings); });
+    if (trained_ && static_cast<double>(*trained_) > positions.max) refuse(fmt::format("the trained length must be from 1 to 2^53, got {}", *trained_));
     if (change_.context && (*change_.context < 1 || static_cast<double>(*change_.context) > positions.max)) refuse(fmt::format("context must be from 1 to 2^53, got {}", *change_.context));
     if (factor_ && !(*factor_ > 0 && *factor_ <= factors.max)) refuse(fmt::format("factor must be greater than 0, got {}", print(*factor_)));
   }
@@ -126,7 +136,8 @@ class Rescaler {
 
   std::string rope() {
     take_request();
-    keep_shape();
+    in_force_ = in_file([&] { return encoding_of(*reading_)->fields(); });
+    keep_what_stays();
     check_rule();
     find_trained();
     find_context();
@@ -144,22 +155,29 @@ class Rescaler {
     return text_;
   }
 
-  // The same rule with another factor keeps what the model was trained with: its ramp, its magnitudes, its bands.
-  void keep_shape() {
+  // The same rule keeps what the model was trained with, as far as the file states it.
+  void keep_what_stays() {
     const Setting* now = find(*reading_, "method");
     if (now == nullptr || now->value != method_) return;
-    for (const std::string_view field : {"beta_fast", "beta_slow", "truncate", "mscale", "mscale_all_dim", "low_freq_factor", "high_freq_factor"})
-      if (const Setting* s = find(*reading_, field); s != nullptr && !s->origin.starts_with("default of") && !given(settings_, field)) settings_.emplace_back(field, s->value);
+    for (const FieldView& f : in_force_) {
+      if (!rescale::stays(f) || among(rescale::trained_fields, f.name) || given(settings_, f.name)) continue;
+      const Setting* s = find(*reading_, f.name);
+      if (s == nullptr || s->origin.starts_with("default of")) continue;
+      if (f.name != "factor")
+        settings_.emplace_back(f.name, f.value);
+      else if (!factor_ && !change_.context)
+        factor_ = parse_real(f.value, f.name);
+    }
   }
 
   void check_rule() {
     if (method_.empty()) refuse("say which rule lengthens it with method");
     if (opened_.known != nullptr && !opened_.known->scales)
       refuse(fmt::format("model_type {} reads no rope_scaling; make its tables with a rule (posenc generate --config --method) instead", opened_.known->model_type));
-    if (in_defaults(opened_, original_key) && among(written_rules, method_) && method_ != "longrope")
+    if (in_defaults(opened_, original_key) && among(rope_types, method_) && method_ != "longrope")
       refuse(fmt::format("the class of {} knows one rope_type, longrope; method {} would not be read", opened_.known->model_type, method_));
-    if (!among(written_rules, method_) && !among(base_rules, method_)) {
-      std::vector<std::string> names(written_rules.begin(), written_rules.end());
+    if (!among(rope_types, method_) && !among(base_rules, method_)) {
+      std::vector<std::string> names(rope_types.begin(), rope_types.end());
       names.insert(names.end(), base_rules.begin(), base_rules.end());
       refuse(fmt::format("method {} has no rope_type that transformers reads{}; a config can have {}", quoted_word(method_), did_you_mean(method_.substr(0, 64), names), one_of(names)));
     }
@@ -169,7 +187,7 @@ class Rescaler {
     if (proportional != (method_ == "proportional"))
       refuse(proportional ? fmt::format("these layers turn by the proportional rule ({}), which only method proportional lengthens", now->origin)
                           : "method proportional is for layers that turn by the proportional rule, and these do not");
-    const bool in_force = now != nullptr && now->value != "default" && !(proportional && (old_factor == nullptr || parse_real(old_factor->value, "factor") == 1));
+    const bool in_force = now != nullptr && now->value != "default" && !(now->value == method_ && rescale::plain_yet(in_force_));
     if (in_force && !change_.replace)
       refuse(fmt::format("is already under method {}{} ({}), and a rule on top of a rule is neither of them; give replace to put the new one in its place", now->value,
                          old_factor != nullptr ? fmt::format(", factor {}", old_factor->value) : "", now->origin));
@@ -179,12 +197,7 @@ class Rescaler {
   }
 
   void find_trained() {
-    if (trained_) return;
-    const Setting* now = find(*reading_, "method");
-    if (const Setting* s = find(*reading_, original_key); s != nullptr) trained_ = parse_int(s->value, s->field);
-    if (const Setting* s = find(*reading_, max_key); s != nullptr && !trained_) trained_ = parse_int(s->value, s->field);
-    // Under a rule the declared length is the one after lengthening.
-    if (!trained_ && (now == nullptr || now->value == "default" || now->value == "proportional")) trained_ = reading_->context;
+    trained_ = rescale::trained_length(trained_, in_force_, reading_->context);
     const bool needed = method_ != "base" && (method_ != "proportional" || change_.context);
     if (!trained_ && needed) refuse(fmt::format("does not say the length that the model was trained for; give it with {}", original_key));
   }
@@ -222,12 +235,10 @@ class Rescaler {
     if (method_ == "yarn" || method_ == "llama3" || method_ == "longrope") out.emplace_back(original_key, print(*trained_));
     if (method_ == "dynamic") out.emplace_back(max_key, print(*trained_));
     out.insert(out.end(), settings_.begin(), settings_.end());
-    try {
+    in_file([&] {
       posenc::apply(rope_, out);
       rope_.check();
-    } catch (const Error& e) {
-      refuse(e.what());
-    }
+    });
     for (const auto& [field, text] : settings_) {
       const bool amplitude = field == "attention_factor" && (method_ == "yarn" || method_ == "longrope");
       const bool known = is_rule_key(field) || field == "new_base";
@@ -462,6 +473,7 @@ class Rescaler {
   OpenedConfig opened_;
   const Reading* reading_ = nullptr;
   RopeModel rope_;
+  std::vector<FieldView> in_force_;  ///< parameters of the encoding as it is read
   std::string method_;
   Settings settings_;
   std::optional<double> factor_;

@@ -327,7 +327,7 @@ class RuleReader {
 }  // namespace
 
 bool is_rule_key(std::string_view key) {
-  for (std::string_view rule : {"linear", "dynamic", "yarn", "llama3", "longrope"}) {
+  for (std::string_view rule : rope_types) {
     const Names names = names_of(rule);
     if (std::find(names.begin(), names.end(), key) != names.end()) return true;
   }

@@ -1,4 +1,4 @@
-// What a Rope's values are computed from: everything derived from the parameters, once. Private to rope*.cpp.
+// What a Rope's values are computed from: everything derived from the parameters, once. Private to the library.
 #pragma once
 #include <map>
 #include <memory>

@@ -8,15 +8,15 @@
 #include "posenc/error.hpp"
 #include "posenc/spec.hpp"
 #include "posenc/text.hpp"
+#include "rescale/plain.hpp"
+#include "rescale/successor.hpp"
 
 namespace posenc {
 namespace {
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
+using rescale::Settings, rescale::trained_fields;
 
-constexpr std::string_view plain_method = "default";
-// What rules call the length that the model was trained for; where one has both, the second is the length to reach.
-constexpr std::string_view trained_fields[] = {"original_max_position_embeddings", "max_position_embeddings"};
+constexpr std::string_view plain_method = rescale::Plain::name;
 // Parameters of an encoding that belong to the rule in force though every rule has them.
 constexpr std::string_view magnitudes[] = {"attention_factor", "softmax_multiplier"};
 // What encodings call the number of positions.
@@ -108,9 +108,8 @@ class Ruled {
   Rescaled make() {
     const std::optional<std::string> method = given(how_.settings, "method");
     if (!method) refuse_without_method();
-    // A rule that is nothing but a factor, and that 1, changes nothing yet (p-RoPE as trained): giving it another composes nothing.
-    at_one_ = now_ == *method && now_ != plain_method &&
-              std::all_of(before_.begin(), before_.end(), [](const FieldView& f) { return f.group.empty() || (f.name == "factor" && f.value == "1"); });
+    // A rule that changes nothing yet is given its factor: that composes nothing.
+    at_one_ = now_ == *method && now_ != plain_method && rescale::plain_yet(before_);
     if (in_force() && !at_one_ && !how_.replace)
       fail_usage(
           fmt::format("the frequencies are already under {}, and a rule on top of a rule is neither of them; give replace to put the new one onto "
@@ -145,14 +144,13 @@ class Ruled {
   }
 
   // The plain encoding, then all that was asked but the trained length, which rules spell in two ways. A rule that replaces
-  // itself keeps the parameters that are not said anew (DeepSeek's mscale, gpt-oss' truncate, LongRoPE's lists), but no
-  // magnitude that was worked out for the old factor.
+  // itself keeps the parameters that are not said anew, but no magnitude that was worked out for the old factor.
   void start(const std::string& method) {
     made_ = make_encoding(encoding_.name());
     const bool drops = in_force() && !at_one_;
     Settings kept;
     for (const FieldView& f : before_) {
-      if (!f.present || f.name == "method" || (!f.group.empty() && now_ != method)) continue;
+      if (!f.present || f.name == "method" || (!f.group.empty() && (now_ != method || !rescale::stays(f)))) continue;
       if ((drops && among(magnitudes, f.name)) || given(how_.settings, f.name)) continue;
       kept.emplace_back(f.name, f.value);
     }
@@ -172,7 +170,7 @@ class Ruled {
     return {};
   }
 
-  // What the new rule calls the length to reach, where it tells it from the trained one; else empty.
+  // What the new rule calls the length to reach, where it has a word for each length; else empty.
   [[nodiscard]] std::string_view reach_field() const {
     const auto fields = made_->fields();
     const bool both = std::all_of(std::begin(trained_fields), std::end(trained_fields), [&](std::string_view name) { return find(fields, name) != nullptr; });
@@ -180,24 +178,13 @@ class Ruled {
   }
 
   void put_trained(const std::string& method) {
-    for (const std::string_view name : trained_fields)
-      if (const auto text = given(how_.settings, name); text && name != reach_field()) {
-        const std::int64_t length = parse_int(*text, name, true);
-        if (length < 1) fail_usage(fmt::format("{} must be at least 1, got {}", name, quoted_word(*text)));
-        if (told_ && *told_ != length)
-          fail_usage(fmt::format("{} and {} both mean the trained length, but are {} and {}; give one", trained_fields[0], trained_fields[1], *told_,
-                                 length));
-        told_ = length;
-      }
-    trained_ = told_;
-    for (const std::string_view name : trained_fields)
-      if (const FieldView* f = find(before_, name); !trained_ && f != nullptr && f->present && name != reach_field()) trained_ = parse_int(f->value, name);
-    // Under a rule the length that a config declares is the one after lengthening.
-    if (!trained_ && now_ == plain_method) trained_ = how_.trained;
-
+    Settings about_training = how_.settings;
+    std::erase_if(about_training, [&](const auto& setting) { return setting.first == reach_field(); });
+    const auto said = rescale::said_trained_length(about_training);
+    trained_ = rescale::trained_length(said, before_, how_.trained);
     const std::string_view field = trained_field();
     if (field.empty()) {
-      if (told_ && !how_.context)
+      if (said && !how_.context)
         fail_usage(fmt::format("method {} has no use for {} without the context that it should reach", method,
                                given(how_.settings, trained_fields[0]) ? trained_fields[0] : trained_fields[1]));
       return;
@@ -277,7 +264,7 @@ class Ruled {
   std::vector<FieldView> before_;
   std::string now_;
   std::unique_ptr<Encoding> made_;
-  std::optional<std::int64_t> told_, trained_;
+  std::optional<std::int64_t> trained_;
   bool at_one_ = false;
 };
 

@@ -43,7 +43,7 @@ TEST_CASE("rope_base_fmin: the context that a base carries") {
     const Subject s = report("rope", {{"base", golden::Json(pairs[i][1]).dump()}}, pairs[i][0].get<std::int64_t>());
     CHECK(value<bool>(figure(s, "base", "holds")) == (first[i] < 0));
     if (first[i] < 0)
-      CHECK(absent(figure(s, "decay", "first_negative")));
+      CHECK(empty(figure(s, "decay", "first_negative")));
     else
       CHECK(count(s, "base", "carries") == static_cast<std::int64_t>(first[i]));
     if (first[i] >= 0) CHECK(count(s, "decay", "first_negative") == static_cast<std::int64_t>(first[i]));

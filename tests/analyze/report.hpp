@@ -1,4 +1,4 @@
-// Looking things up in a report.
+// Looking things up in a whole report; in one section, see sections.hpp.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/sections.hpp"
 #include "posenc/analyze.hpp"
 #include "posenc/error.hpp"
 
@@ -40,13 +41,9 @@ inline const Section& section(const Subject& subject, const std::string& key) {
   return subject.sections.at(0);
 }
 inline const Cell& figure(const Subject& subject, const std::string& in, const std::string& key) {
-  for (const Figure& f : section(subject, in).figures)
-    if (f.key == key) return f.value;
-  FAIL("no figure " << in << "." << key);
-  static const Cell none;
-  return none;
+  return analyze_test::figure(section(subject, in), key);
 }
-inline bool absent(const Cell& cell) { return std::holds_alternative<std::monostate>(cell); }
+using analyze_test::empty;
 template <class T>
 T value(const Cell& cell) {
   REQUIRE(std::holds_alternative<T>(cell));
@@ -61,10 +58,7 @@ inline const std::vector<std::vector<Cell>>& rows(const Subject& subject, const 
 template <class T>
 T cell(const Subject& subject, const std::string& in, std::size_t row, const std::string& column) {
   const Grid& grid = section(subject, in).grids.at(0);
-  for (std::size_t i = 0; i < grid.columns.size(); ++i)
-    if (grid.columns[i].key == column) return value<T>(grid.rows.at(row).at(i));
-  FAIL("no column " << column);
-  return T{};
+  return value<T>(grid.rows.at(row).at(analyze_test::column(grid, column)));
 }
 
 }  // namespace posenc::test

@@ -246,14 +246,14 @@ TEST_CASE("entropy of softmax over normal scores") {
   CHECK(std::log(65536.0) - steady * steady / 2 == doctest::Approx(std::log(1024.0) - 0.5).epsilon(1e-14));
   CHECK(cell<double>(s, "entropy", row_of(1024), "entropy") == doctest::Approx(std::log(1024.0) - 0.5).epsilon(1e-15));
   // Below 1024 / sqrt(e) there is no such factor.
-  CHECK(absent(rows(s, "entropy")[row_of(256)].back()));
+  CHECK(empty(rows(s, "entropy")[row_of(256)].back()));
 }
 
 TEST_CASE("entropy of a model whose scores freeze is not given") {
   // Factor 6 squared is 36 > 2 ln 65536 = 22.2.
   const Subject s = report("rope", {{"positions", "65536"}, {"attention_factor", "2.449489742783178"}});
-  CHECK(absent(rows(s, "entropy").back()[3]));
-  CHECK(!absent(rows(s, "entropy").back()[1]));
+  CHECK(empty(rows(s, "entropy").back()[3]));
+  CHECK(!empty(rows(s, "entropy").back()[1]));
 }
 
 TEST_CASE("reach of ALiBi's heads") {
@@ -275,8 +275,8 @@ TEST_CASE("reach of ALiBi's heads") {
   CHECK(cell<std::int64_t>(other, "reach", 8, "distance_10") == 15);  // 14.14
   // Learned slopes may reach everywhere, or amplify.
   const Subject learned = report("alibi", {{"num_heads", "3"}, {"slopes", "0,-1,0.3"}});
-  CHECK(absent(rows(learned, "reach")[0][2]));
-  CHECK(absent(rows(learned, "reach")[1][3]));
+  CHECK(empty(rows(learned, "reach")[0][2]));
+  CHECK(empty(rows(learned, "reach")[1][3]));
   CHECK(cell<std::int64_t>(learned, "reach", 2, "distance_1") == 4);  // 3.33
   CHECK(count(learned, "reach", "beyond_training") == 2);
 }
@@ -291,7 +291,7 @@ TEST_CASE("the search ends early by size alone, and says so") {
   for (const std::string& finding : depth(std::int64_t{1} << 40, true)) said = said || mentions(finding, "not searched");
   CHECK(said);
   // Two pairs carry no long context, whatever the base: cos(m) + cos(m t) falls below zero near m = 3.
-  CHECK(absent(figure(report("rope", {{"head_dim", "2"}}, 100), "base", "smallest_base")));
+  CHECK(empty(figure(report("rope", {{"head_dim", "2"}}, 100), "base", "smallest_base")));
   CHECK(count(report("rope", {{"head_dim", "2"}}, 100), "base", "carries") == 2);
 }
 
@@ -313,7 +313,7 @@ TEST_CASE("a length asked for is no trained length") {
   CHECK(count(s, "wavelengths", "out_of_distribution") == 0);
   CHECK(!has(report("swin", {}, 4096), "length"));
   const Subject bloom = folder_report("bigscience--bloom-560m", 4096);
-  CHECK(absent(rows(bloom, "reach")[0][4]));
+  CHECK(empty(rows(bloom, "reach")[0][4]));
   // The first of 16 slopes is 2^(-1/2).
   CHECK(cell<double>(bloom, "reach", 0, "bias_context") == -4096 * std::sqrt(0.5));
 }

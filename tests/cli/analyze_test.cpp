@@ -1,6 +1,7 @@
 // posenc analyze as a process: text and JSON of every config, sizes at the ends, and what it refuses.
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include <sys/stat.h>
 
@@ -112,6 +113,34 @@ TEST_CASE("analyze: the shape of the JSON") {
   CHECK(!mentions(quiet.out, "nothing to say"));
   const Outcome text = run({"analyze", "rope", "--base", "500000"});
   CHECK(mentions(text.out, "of 64 rows; --json has all"));
+}
+
+TEST_CASE("analyze: the text fits a terminal") {
+  const std::string config = std::string(POSENC_TEST_DATA) + "/configs/Qwen--Qwen2.5-7B-Instruct-yarn";
+  const Outcome text = run({"analyze", config, "--explain"});
+  std::istringstream lines(text.out);
+  std::string copied;
+  std::size_t grids = 0, columns = 0;
+  for (std::string line; std::getline(lines, line);) {
+    CHECK_MESSAGE(!line.ends_with(' '), line);
+    if (line.starts_with("        vllm  ")) copied = line.substr(line.find("--hf-overrides"));
+    if (line.starts_with("    ") && line[4] != ' ' && line.ends_with(':')) ++grids;
+    // A row of a grid starts with its first column's cell; a finding, a figure and what is to be copied are sentences of any length.
+    if (line.starts_with("      63 ")) {
+      ++columns;
+      CHECK_MESSAGE(line.size() <= 150, line);
+    }
+  }
+  // Pairs, rules, decay, entropy, four of precision, words and what is to be copied: each has its label above it.
+  CHECK(grids == 10);
+  CHECK(columns == 3);  // pairs, and each pair's two figures of precision
+  // The wide grid is told program by program; its last one in one piece, as --json has it.
+  for (const char* label : {"\n      transformers 4 config.json\n", "\n      llama.cpp flags\n", "\n        factor                            --rope-scale 4\n"})
+    CHECK_MESSAGE(mentions(text.out, label), label);
+  CHECK(!mentions(text.out, "mscale"));
+  for (const Json& row : sections(Json::parse(run({"analyze", config, "--explain", "--json"}).out)).at("explain").at("settings"))
+    if (row.at("program") == "vllm") CHECK(row.at("text") == copied);
+  CHECK(!copied.empty());
 }
 
 TEST_CASE("analyze: specs and files that carry one") {

@@ -2,12 +2,11 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 
+#include "context/configs.hpp"
 #include "context/expression.hpp"
 #include "context/model_classes.hpp"
 #include "posenc/architectures.hpp"
@@ -20,13 +19,7 @@ using posenc::ConfigArchitecture;
 using posenc::TensorKind;
 using posenc::TensorRows;
 
-std::string config_of(const std::string& model) {
-  std::ifstream file(std::string(POSENC_TEST_DATA) + "/configs/" + model + "/config.json", std::ios::binary);
-  REQUIRE_MESSAGE(file.good(), model);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using context_test::config_of;
 
 std::vector<ConfigArchitecture> parts_of(const std::string& text) { return posenc::architectures_in(text, "config.json"); }
 

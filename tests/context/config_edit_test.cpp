@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "context/configs.hpp"
 #include "posenc/config.hpp"
 #include "posenc/config_edit.hpp"
 #include "posenc/error.hpp"
@@ -19,13 +20,7 @@ using posenc::ConfigChange;
 using posenc::ConfigDialect;
 using posenc::Reading;
 
-std::string config_of(const std::string& model) {
-  std::ifstream file(std::string(POSENC_TEST_DATA) + "/configs/" + model + "/config.json", std::ios::binary);
-  REQUIRE_MESSAGE(file.good(), model);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using context_test::config_of;
 
 std::string rescaled(const std::string& text, const ConfigChange& change) { return posenc::rescaled_config(text, "config.json", change); }
 
@@ -216,6 +211,25 @@ TEST_CASE("a config under a rule is refused unless it is to be replaced") {
   CHECK(deep.at("rope_scaling").at("mscale_all_dim") == 1.0);
   CHECK(deep.at("max_position_embeddings") == 245760);
   CHECK(Json::parse(rescaled(config_of("openai--gpt-oss-20b"), {.method = "yarn", .factor = 64, .replace = true})).at("rope_scaling").at("truncate") == false);
+  // What is said anew alone changes: the factor too stays.
+  const Json ramp = Json::parse(rescaled(yarn, {.method = "yarn", .settings = {{"beta_fast", "48"}}, .replace = true}));
+  CHECK(ramp.at("rope_scaling").at("factor") == 4.0);
+  CHECK(ramp.at("rope_scaling").at("beta_fast") == 48.0);
+  CHECK(ramp.at("max_position_embeddings") == 131072);
+  // LongRoPE's lists are the rule's own.
+  const std::string lists = R"({"model_type":"llama","hidden_size":8,"num_attention_heads":2,"max_position_embeddings":64,"rope_theta":1e4,
+    "rope_scaling":{"rope_type":"longrope","short_factor":[1,1],"long_factor":[2,3],"factor":2.0,"original_max_position_embeddings":32}})";
+  const Json longer = Json::parse(rescaled(lists, {.method = "longrope", .context = 128, .replace = true}));
+  CHECK(longer.at("rope_scaling") ==
+        Json::parse(R"({"rope_type":"longrope","short_factor":[1.0,1.0],"long_factor":[2.0,3.0],"original_max_position_embeddings":32,"factor":4.0})"));
+  // Under the proportional rule the declared length is the trained one as long as its factor is 1.
+  const std::string twice = rescaled(config_of("google--gemma-4-31B"), {.method = "proportional", .factor = 2});
+  refused(twice, {.method = "proportional", .factor = 4}, {"proportional", "factor 2", "replace"});
+  refused(twice, {.method = "proportional", .context = 1048576, .replace = true}, {"trained for"});
+  // Factor 1 is no rule yet to the same rule.
+  const std::string once = R"({"model_type":"llama","hidden_size":8,"num_attention_heads":2,"max_position_embeddings":64,"rope_theta":1e4,"rope_scaling":{"rope_type":"linear","factor":1.0}})";
+  CHECK(setting(reading(rescaled(once, {.method = "linear", .factor = 2})), "factor") == "2");
+  refused(once, {.method = "yarn", .factor = 2}, {"linear", "replace"});
   std::vector<std::string> remarks;
   const Json linear = Json::parse(posenc::rescaled_config(config_of("deepseek-ai--DeepSeek-V3"), "config.json", {.method = "linear", .factor = 2, .replace = true}, &remarks));
   CHECK(!linear.at("rope_scaling").contains("mscale_all_dim"));

@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
+#include "context/configs.hpp"
 #include "context/model_classes.hpp"
 #include "posenc/architectures.hpp"
 #include "posenc/config.hpp"
@@ -27,15 +26,7 @@ using posenc::ConfigReading;
 using posenc::Reading;
 using posenc::Setting;
 
-const std::string folder = std::string(POSENC_TEST_DATA) + "/configs/";
-
-std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE_MESSAGE(file.good(), path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using context_test::folder, context_test::slurp;
 
 Json manifest() { return Json::parse(slurp(folder + "MANIFEST.json")); }
 

@@ -2,11 +2,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
+#include "context/configs.hpp"
 #include "context/object_text.hpp"
 #include "posenc/config.hpp"
 #include "posenc/config_edit.hpp"
@@ -18,15 +17,7 @@ using Json = nlohmann::ordered_json;
 using posenc::ConfigDialect;
 using posenc::in_dialect;
 
-const std::string folder = std::string(POSENC_TEST_DATA) + "/configs/";
-
-std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE_MESSAGE(file.good(), path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using context_test::folder, context_test::slurp;
 
 // Readings without the places that they were found in, as one text.
 std::string readings(const std::string& text) {

@@ -2,12 +2,11 @@
 // (layer_pattern, from_model_class), which are worked out here.
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "context/configs.hpp"
 #include "posenc/config.hpp"
 
 namespace {
@@ -16,15 +15,7 @@ using Json = nlohmann::ordered_json;
 using posenc::ConfigReading;
 using posenc::Reading;
 
-const std::string folder = std::string(POSENC_TEST_DATA) + "/configs/";
-
-std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE_MESSAGE(file.good(), path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using context_test::folder, context_test::slurp;
 
 struct Pattern {
   int layers;

@@ -1,0 +1,15 @@
+#include "context/encoding_of.hpp"
+
+#include "posenc/spec.hpp"
+
+namespace posenc::config {
+
+std::unique_ptr<Encoding> encoding_of(const Reading& reading) {
+  auto encoding = make_encoding(reading.encoding);
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const Setting& s : reading.settings) settings.emplace_back(s.field, s.value);
+  apply(*encoding, std::move(settings));
+  return encoding;
+}
+
+}  // namespace posenc::config

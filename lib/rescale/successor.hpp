@@ -1,0 +1,36 @@
+// From one rule to the next: what a new rule takes over from the one in force. Encodings (rescaled.cpp) and configs
+// (context/config_edit.cpp) change their rules by this, so that both keep and count the same.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "posenc/field.hpp"
+
+namespace posenc::rescale {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;  ///< (field, text)
+
+/// What rules call the length that the model was trained for.
+inline constexpr std::array<std::string_view, 2> trained_fields{"original_max_position_embeddings", "max_position_embeddings"};
+
+/// Whether the frequencies are the plain ones: under no rule, or under one that is nothing but a factor, and that 1 (p-RoPE as
+/// trained). Fields are those of the encoding.
+[[nodiscard]] bool plain_yet(const std::vector<FieldView>& fields);
+
+/// Whether this parameter stays where a rule replaces itself and does not say it anew: all that is the rule's own (DeepSeek's
+/// mscale, gpt-oss' truncate, LongRoPE's lists), but no magnitude, which was worked out for the old factor.
+[[nodiscard]] bool stays(const FieldView& field);
+
+/// The trained length, positions: what was said under either of its names, else what the rule in force recorded, else, where
+/// none is in force yet, what the config declares (under a rule that is the length after it). Throws usage where it is below 1
+/// or said twice in two ways.
+[[nodiscard]] std::optional<std::int64_t> said_trained_length(const Settings& said);
+[[nodiscard]] std::optional<std::int64_t> trained_length(std::optional<std::int64_t> said, const std::vector<FieldView>& in_force,
+                                                         std::optional<std::int64_t> declared);
+
+}  // namespace posenc::rescale
