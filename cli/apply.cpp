@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "array_argument.hpp"
@@ -177,7 +176,7 @@ int run(const Options& o, const Common& common) {
   file.plan.chunking = chunking_of(o.out, format);
   formats::check_plan(format, file.plan);
   for (const std::string& read : {input.path, o.table})
-    if (std::error_code none; !read.empty() && std::filesystem::equivalent(read, file.path, none) && formats::open(read)->tensors().size() > 1)
+    if (!read.empty() && same_file(read, file.path) && formats::open(read)->tensors().size() > 1)
       fail_usage(fmt::format("{} is read here and holds more than the result would; write to another file", file.path));
   if (!common.quiet)
     for (const std::string& remark : remarks) say(remark);

@@ -1,8 +1,8 @@
 // posenc extend: a table file with more positions, its old rows as they are.
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include "command.hpp"
+#include "output.hpp"
 #include "posenc/error.hpp"
 #include "posenc/extend.hpp"
 #include "posenc/formats.hpp"
@@ -18,11 +18,6 @@ namespace {
 struct Options {
   std::string file, positions, output;
 };
-
-bool same_file(const std::string& a, const std::string& b) {
-  struct stat one {}, other {};
-  return a == b || (::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino);
-}
 
 // What the longer file holds: everything that the old one says about itself, with the longer spec.
 FilePlan plan_of(const Extension& e, const Reader& reader, bool stacked, const FilePlan::Chunking& chunking) {

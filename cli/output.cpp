@@ -82,4 +82,9 @@ bool is_stream(const OutputOptions& o) {
   return o.output == "-" || (::stat(o.output.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
 }
 
+bool same_file(const std::string& a, const std::string& b) {
+  struct stat one {}, other {};
+  return a == b || (::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino);
+}
+
 }  // namespace posenc::cli

@@ -30,5 +30,7 @@ struct PlannedFile {
 void check_space(const std::vector<PlannedFile>& files, const formats::FormatTraits& format, const OutputOptions& options, const std::string& instead);
 /// What goes to standard output, a FIFO or a device is the values and nothing else: no report.
 bool is_stream(const OutputOptions& options);
+/// Whether two paths lead to one file, under whatever names; files that are not there are equal by name only.
+bool same_file(const std::string& a, const std::string& b);
 
 }  // namespace posenc::cli

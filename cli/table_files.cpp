@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "field_options.hpp"
@@ -127,7 +126,7 @@ void add_table_file_options(CLI::App& app, TableFiles& o) {
 
 void check_input(const TableFiles& o, const std::string& path) {
   for (const std::string& input : o.inputs)
-    if (std::error_code none; input == path || std::filesystem::equivalent(input, path, none))
+    if (same_file(input, path))
       fail_usage(fmt::format("{} is read here; write to another file", path == input ? path : fmt::format("{} (which is {})", path, input)));
 }
 
