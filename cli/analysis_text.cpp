@@ -155,12 +155,12 @@ void print_section(const Section& section) {
 }  // namespace
 
 void print_analysis(const std::string& title, const Analysis& analysis, bool quiet) {
-  fmt::print("{}\n", title);
+  if (!title.empty()) fmt::print("{}\n", title);
   if (!quiet)
     for (const std::string& remark : analysis.remarks) fmt::print("{}\n", remark);
   for (const Subject& s : analysis.subjects) {
     if (s.sections.empty()) continue;  // a remark says so
-    fmt::print("\n{}{}\n", s.layer_type.empty() ? "" : s.layer_type + ": ", s.encoding);
+    fmt::print("{}{}{}\n", title.empty() ? "" : "\n", s.layer_type.empty() ? "" : s.layer_type + ": ", s.encoding);
     for (const Section& section : s.sections) print_section(section);
   }
 }

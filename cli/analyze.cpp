@@ -115,7 +115,7 @@ int run(const Options& o, const Common& common) {
     out.update(json_of(result.analysis));
     fmt::print("{}\n", json_text(out));
   } else {
-    print_analysis(path, result.analysis, common.quiet);
+    print_analysis(o.file.empty() ? "" : path, result.analysis, common.quiet);
   }
   return 0;
 }
@@ -128,7 +128,7 @@ Command add_analyze(CLI::App& app, Common& common) {
   add_text(*sub, "file", o->file, "FILE", "a config.json or its folder, a spec, or a file with a spec");
   add_text(*sub, "--context", o->context, "N", "positions asked about (default: what the config or spec declares)");
   add_text(*sub, "--dtype", o->dtype, "TYPE", "the stored type that precision is about: f64, f32, f16, bf16");
-  sub->add_flag("--explain", o->explain, "add the settings in the words of other programs");
+  sub->add_flag("--explain", o->explain, "add the settings in the words of other programs, and what looks wrong in them");
   sub->add_flag("--exhaustive", o->exhaustive, "search the smallest base to the end, however long that takes");
   if (common.named("analyze")) add_encodings(*sub, o->given, common.words);
   add_common(*sub, common);

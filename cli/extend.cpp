@@ -40,7 +40,7 @@ int run(const Options& o, const Common& common) {
   if (elsewhere && formats::format_of_suffix(o.output).name != format.name)
     fail_usage(fmt::format("{} is {}, and extend keeps the format; give -o a name that ends in {}", o.file, format.name, format.suffixes.front()));
   const std::optional<Spec> spec = spec_in(*reader, o.file);
-  if (!spec) fail_usage(fmt::format("{} carries no spec that could be extended; make the longer table with posenc generate", o.file));
+  if (!spec) fail_usage(fmt::format("{} carries no spec that could be extended; make the longer table with posenc generate, or resize its values with posenc rescale", o.file));
   const std::vector<std::string> left_out = formats::skipped(*reader);
   const FilePlan::Chunking chunking = formats::chunking(*reader);
   const auto stack = reader->metadata().find(std::string(stack_key));

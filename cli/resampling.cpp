@@ -73,8 +73,11 @@ Resampler resampler_for(const std::vector<std::int64_t>& shape, const Resampling
   if (e.failure() != Failure::usage) throw;
   // linear is a rule too, and factor its parameter.
   const bool rule_meant = how.factor && how.rows != TableRowKind::buckets;
+  const bool grid_meant = how.rows == TableRowKind::sequence && (how.height || how.width || how.new_height || how.new_width);
   fail_usage(fmt::format("{}: {}{}", path, in_flags(e.what(), resampling_names()),
-                         rule_meant ? "; a rule on frequencies wants to know what the table is: an encoding, --spec or --config" : ""));
+                         rule_meant   ? "; a rule on frequencies wants to know what the table is: an encoding, --spec or --config"
+                         : grid_meant ? "; say that the rows are a grid of patches or a window's offsets with --rows grid or --rows window"
+                                      : ""));
 }
 
 std::vector<double> values_of(const ArrayInFile& array) {

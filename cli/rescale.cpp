@@ -108,7 +108,7 @@ void keep_form(Options& o, const Reader& reader, const Matching& matching) {
   for (const LawVerdict& l : report.laws)
     if (l.failure && what.empty()) what = fmt::format("law {} is broken: {}", l.name, *l.failure);
   if (!report.problems.empty()) what = report.problems[0];
-  throw Error(Failure::difference, fmt::format("{} is not the table that it is said to be: {}", path, what));
+  throw Error(Failure::difference, fmt::format("{} is not the table that it is said to be: {}; the longer table of the spec alone is posenc generate's", path, what));
 }
 
 // A table without a spec of its own, which is first held against the one given.
@@ -197,6 +197,24 @@ std::unique_ptr<Encoding> without_rule(const Encoding& encoding, const Given& ab
   return out;
 }
 
+// A factor is about frequencies; whoever gives one may think that the table is longer now.
+std::string kept_positions(const Encoding& before, const Encoding& after) {
+  if (!takes_rules(before)) return "";
+  const auto positions = [](const Encoding& encoding) {
+    std::string text;
+    for (const FieldView& f : encoding.fields())
+      if (f.name == "positions" && f.present) text = f.value;
+    return text;
+  };
+  const std::vector<Tensor> tensors = after.tensors();
+  const bool rows = std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) {
+    return std::any_of(t.axes.begin(), t.axes.end(), [](const Axis& axis) { return axis.name == "position"; });
+  });
+  const std::string kept = positions(after);
+  if (!rows || kept.empty() || kept != positions(before)) return "";
+  return fmt::format("; positions stay {} (--positions says otherwise)", kept.size() > 40 ? kept.substr(0, 40) + ".." : kept);
+}
+
 void put_rule(Source& source, const Options& o, std::vector<std::string>& remarks) {
   const Given about_tables = split(o.spec.given).second;
   const std::vector<bool> gets = chosen(source.spec, o);
@@ -215,7 +233,7 @@ void put_rule(Source& source, const Options& o, std::vector<std::string>& remark
       Rescaled made = rescaled(*table.encoding, how);
       const std::string only_longer =
           takes_rules(*table.encoding) ? "" : fmt::format("{} has no rules on frequencies, it is made longer: ", table.encoding->name());
-      remarks.push_back(who + only_longer + made.changes);
+      remarks.push_back(who + only_longer + made.changes + kept_positions(*table.encoding, *made.encoding));
       table.encoding = std::move(made.encoding);
     } catch (const Error& e) {
       if (e.failure() != Failure::usage) throw;
@@ -235,6 +253,7 @@ void check_output(const Options& o) {
     fail_usage("--print-spec writes to standard output; leave -o out, or give -o FILE.json alone");
   if ((o.files.print_spec || to_json(o)) && (o.files.stack || !o.spec.complex_form.empty()))
     fail_usage("a spec does not carry --stack or --complex, which are about the file; leave them out");
+  if (!o.files.print_spec && path.empty()) fail_usage("rescale wants -o FILE: a table ('posenc list formats'), or FILE.json for a config or a spec");
   if (!o.files.print_spec && !to_json(o)) (void)output_format(o.files.out, "rescale");
   if (!path.empty()) check_input(o.files, path);
 }
@@ -276,7 +295,7 @@ void write_config(const std::string& text, const Options& o, const Common& commo
   formats::write_text(o.files.out.output, made);
   report_text(o.files.out.output, "config", common);
   if (!common.quiet)
-    for (const std::string& remark : remarks) say(fmt::format("{}: {}", o.files.out.output, remark));
+    for (const std::string& remark : remarks) say(remark);
 }
 
 void write_result(const Source& source, const Options& o, const Common& common) {
@@ -372,11 +391,11 @@ std::vector<FieldView> rule_fields() {
 }  // namespace
 
 Command add_rescale(CLI::App& app, Common& common) {
-  CLI::App* sub = app.add_subcommand("rescale", "make tables reach further: posenc rescale rope.h5 --method yarn --factor 4 -o longer.h5");
+  CLI::App* sub = app.add_subcommand("rescale", "make tables and configs reach further: posenc rescale MODEL --method yarn --context 16k -o config.json");
   auto o = std::make_shared<Options>();
   add_text(*sub, "input", o->input, "IN",
            "a table file (FILE#ARRAY for one of several), a spec, a config.json or its folder; '-' is a spec on standard input");
-  add_text(*sub, "--context", o->context, "N", "positions to reach: factor is N over the trained length, positions become N");
+  add_text(*sub, "--context", o->context, "N", "positions to reach: factor is N over the trained length, positions become N (--factor alone leaves a table its positions)");
   sub->add_flag("--replace", o->replace, "put the new rule in the place of the one in force");
   sub->add_flag("--force", o->force, "take a factor below 1 or an attention factor above 3");
   sub->add_option("--layer-type", o->layer_types, "which of a config's tables get the rule (repeatable; all; default full_attention)")
@@ -384,6 +403,9 @@ Command add_rescale(CLI::App& app, Common& common) {
       ->allow_extra_args(false);
   add_text(*sub, "--config-dialect", o->dialect, "4|5", "spelling of a config that is written: transformers 4 or 5 (default: as it is)");
   add_table_file_options(*sub, o->files);
+  sub->get_option("--output")
+      ->description("where to write: a table file, or FILE.json for the config that a config becomes, the spec that a spec or a table becomes; "
+                    "'-' is standard output (one tensor, npy)");
   if (common.named("rescale")) {
     add_fields(*sub, rule_fields(), "Rules on frequencies", o->spec.given);
     add_fields(*sub, Resampling{}.views(), "Resampling of tables without a formula", o->spec.given);

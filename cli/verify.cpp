@@ -139,7 +139,7 @@ VerifyReport against_spec(const Options& o, const Reader& reader, const Pipeline
   const bool own_spec = !spec;
   if (own_spec) spec = spec_in(reader, o.file);
   if (!spec)
-    fail_usage(fmt::format("{} carries no spec; say what it should be: an encoding with its flags, --config, --spec, or --against FILE", o.file));
+    fail_usage(fmt::format("{} carries no spec; say what it should be: an encoding with its flags, --config, --spec, or --against FILE (posenc inspect shows what the file says about itself)", o.file));
   if (own_spec && !o.spec.tensors.empty()) spec->only = o.spec.tensors;
   if (own_spec) spec->check();
   VerifyReport report{o.file, std::string(reader.format()), own_spec ? "the spec it carries" : "the given spec", {}, {}, {}};

@@ -139,7 +139,7 @@ class Hdf5Growth : public Writer {
     old.dataset = Handle(checked(H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT), path_, true));
     const hid_t id = old.dataset.get();
     const Handle creation(checked(H5Dget_create_plist(id), path_, true));
-    if (H5Pget_layout(creation.get()) != H5D_CHUNKED) return "is contiguous: the next tensor lies behind it";
+    if (H5Pget_layout(creation.get()) != H5D_CHUNKED) return "is contiguous and cannot grow; --chunk makes tables that do";
     const Handle space(checked(H5Dget_space(id), path_, true)), type(checked(H5Dget_type(id), path_, true)), wanted = type_of(tensor, path_);
     if (H5Tequal(type.get(), wanted.get()) <= 0) return "has elements of another form";
     const std::size_t rank = tensor.shape.size();

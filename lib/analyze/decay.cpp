@@ -84,9 +84,9 @@ std::optional<Section> decay(const Question& q) {
   out.figures = {{"first_negative", "first distance at which the sum of cosines is negative", count(first), "positions"},
                  {"scanned", "distances looked at", scanned, "positions"}};
   if (first)
-    out.findings.push_back(fmt::format("from distance {} on a vector can attend to its like less than to a random one, whose mean score is 0", *first));
+    out.findings.push_back(fmt::format("from distance {} on a query can score a key equal to itself below a random key, whose mean score is 0", *first));
   else
-    out.findings.push_back(fmt::format("a vector attends to its like more than to a random one, whose mean score is 0, at every distance below {}", scanned));
+    out.findings.push_back(fmt::format("a query scores a key equal to itself above a random key, whose mean score is 0, at every distance below {}", scanned));
   out.grids.push_back(std::move(grid));
   return out;
 }

@@ -67,7 +67,7 @@ std::optional<Section> rules(const Question& q) {
   const auto add = [&](const Rope& rope) {
     const Turning t = turning_of(rope, context);
     // A rule with a factor of its own that says 1 is the plain table once more.
-    if (t.method == rescale::Plain::name || t.used != t.plain) grid.rows.push_back(row(t, false, trained, context));
+    if (t.method == rescale::Plain::name ? q.turning->method != t.method : t.used != t.plain) grid.rows.push_back(row(t, false, trained, context));
   };
 #define POSENC_RULE(function, Type) \
   if (const auto rope = under(*q.turning->rope, rescale::Type::name, trained, context)) add(*rope);

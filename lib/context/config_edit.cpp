@@ -96,8 +96,8 @@ class Rescaler {
     const std::string& e = reading_->encoding;
     if (e == "t5") refuse("T5's buckets carry any length as they are; there is nothing in its config to rescale");
     if (e == "learned" || e == "sinusoidal")
-      refuse(fmt::format("its positions are a stored {} table, and a longer one is other weights, which a config does not hold; convert the checkpoint", e));
-    refuse(fmt::format("its positions are a stored table of distances ({}), and a longer one is other weights, which a config does not hold; convert the checkpoint", e));
+      refuse(fmt::format("its positions are a stored {} table, and a longer one is other weights, which a config does not hold; posenc inspect names the tensor to resize with posenc rescale and the keys to change", e));
+    refuse(fmt::format("its positions are a stored table of distances ({}), and a longer one is other weights, which a config does not hold; posenc inspect names the tensor to resize with posenc rescale and the keys to change", e));
   }
 
   // What is asked for, whether it stands in a field of its own or among the settings.
@@ -179,7 +179,7 @@ class Rescaler {
     if (!among(rope_types, method_) && !among(base_rules, method_)) {
       std::vector<std::string> names(rope_types.begin(), rope_types.end());
       names.insert(names.end(), base_rules.begin(), base_rules.end());
-      refuse(fmt::format("method {} has no rope_type that transformers reads{}; a config can have {}", quoted_word(method_), did_you_mean(method_.substr(0, 64), names), one_of(names)));
+      refuse(fmt::format("method {} has no rope_type that transformers reads; a config can have {}{}", quoted_word(method_), one_of(names), did_you_mean(method_.substr(0, 64), names)));
     }
     const Setting* now = find(*reading_, "method");
     const Setting* old_factor = find(*reading_, "factor");
@@ -455,6 +455,18 @@ class Rescaler {
     }
   }
 
+  // "method yarn, factor 4, trained length 4096, positions 16384 (was 4096)".
+  std::string change_text() const {
+    const bool by_base = among(base_rules, method_);
+    std::string text = fmt::format("method {}", method_);
+    if (by_base) text += fmt::format(", base {} (was {})", print(base_), find(*reading_, "base")->value);
+    if (factor_) text += fmt::format(", factor {}", print(*factor_));
+    if (trained_ && !by_base) text += fmt::format(", trained length {}", *trained_);
+    if (context_ && method_ != "dynamic") text += fmt::format(", positions {}", *context_);
+    if (context_ && method_ != "dynamic" && reading_->context && *reading_->context != *context_) text += fmt::format(" (was {})", *reading_->context);
+    return text;
+  }
+
   void say_remarks() {
     const Lookup model = opened_.model();
     if (method_ == "linear" && context_)
@@ -463,6 +475,7 @@ class Rescaler {
       remarks_.push_back(fmt::format("{}: the declared length stays {}, the trained one, from which the dynamic rule counts", name_, *trained_));
     if (const auto window = model.explicit_only().find({"sliding_window"}); window && window->value->is_number() && reading_->layer_type.empty())
       remarks_.push_back(fmt::format("{}: {} {} stays", name_, window->origin, shown(*window->value)));
+    remarks_.push_back(fmt::format("{}: {}", name_, change_text()));
   }
 
   std::string text_;

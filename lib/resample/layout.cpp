@@ -9,6 +9,7 @@
 
 #include "posenc/error.hpp"
 #include "posenc/names.hpp"
+#include "posenc/text.hpp"
 
 namespace posenc::resampling {
 namespace {
@@ -141,7 +142,9 @@ void read_rows(Layout& layout, const Resampling& how, std::int64_t rows) {
     case TableRowKind::buckets:
       layout.old_size = {between_ends(layout, rows), 1};
       layout.new_size = {how.new_num_buckets.value_or(layout.old_size.height), 1};
-      layout.text = fmt::format("buckets {} -> {}", layout.old_size.height, layout.new_size.height);
+      layout.text = fmt::format("buckets {} -> {}, max_distance {} -> {}", layout.old_size.height, layout.new_size.height, how.max_distance.value_or(128),
+                                how.new_max_distance.value_or(how.max_distance.value_or(128)));
+      if (how.factor) layout.text += fmt::format(", factor {}", print(*how.factor));
       break;
   }
 }

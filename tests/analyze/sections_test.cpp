@@ -149,7 +149,7 @@ TEST_CASE("rules side by side keep to the two lengths") {
     if (method == "ntk-old") CHECK((ratio == doctest::Approx(std::pow(8.0, -126.0 / 128)).epsilon(1e-14) && outside == 18));
     if (method == "ntk-fixed") CHECK((ratio == 0.125 && outside == 17));
   }
-  const std::vector<std::string> want{"default", "default", "linear", "ntk", "dynamic", "yarn", "llama3", "dynamic-linear", "dynamic-yarn", "ntk-old", "ntk-fixed", "ntk-mixed", "ntk-by-parts", "yarn-transformers-4.48"};
+  const std::vector<std::string> want{"default", "linear", "ntk", "dynamic", "yarn", "llama3", "dynamic-linear", "dynamic-yarn", "ntk-old", "ntk-fixed", "ntk-mixed", "ntk-by-parts", "yarn-transformers-4.48"};
   CHECK(methods == want);
   CHECK(!has(report("rope", {{"positions", "4096"}}), "rules"));  // nothing to rescale
   CHECK(!has(report("alibi", {}, 99999), "rules"));

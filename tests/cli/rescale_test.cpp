@@ -786,4 +786,20 @@ TEST_CASE("rescale: what resampling refuses") {
   refused({"rescale", scratch / "rubbish.npy", "--length", "4", "-o", "x.npz"}, 3);
 }
 
+TEST_CASE("rescale: what was done is said") {
+  const Scratch scratch;
+  const std::string table = scratch / "t.npz", out = scratch / "out.npz", config = scratch / "config.json";
+  done({"generate", "rope", "--positions", "64", "-o", table});
+  CHECK(mentions(done({"rescale", table, "--method", "linear", "--factor", "2", "-o", out}).err, "factor 2; positions stay 64"));
+  const std::string longer = done({"rescale", table, "--method", "linear", "--factor", "2", "--positions", "128", "-o", out}).err;
+  CHECK((mentions(longer, "positions 128 (was 64)") && !mentions(longer, "stay")));
+  CHECK(!mentions(done({"rescale", table, "--method", "linear", "--factor", "2", "--layout", "inv-freq", "-o", out}).err, "stay"));  // no rows
+  CHECK(mentions(done({"rescale", llama, "--method", "yarn", "--factor", "4", "-o", config}).err,
+                 "method yarn, factor 4, trained length 4096, positions 16384 (was 4096)"));
+  CHECK(mentions(done({"rescale", llama, "--method", "base", "--new-base", "500000", "-o", config}).err, "method base, base 500000 (was 10000)"));
+  save(scratch / "t5.npy", {32, 1}, std::vector<double>(32, 0.5));
+  CHECK(mentions(done({"rescale", scratch / "t5.npy", "--rows", "buckets", "--method", "rebucket", "--new-max-distance", "512", "-o", scratch / "b.npy"}).err,
+                 "buckets 32 -> 32, max_distance 128 -> 512, rebucket"));
+}
+
 }  // namespace posenc::test

@@ -275,10 +275,10 @@ TEST_CASE("ALiBi: the length key and nothing else; stored tables: nothing") {
   CHECK(Json::parse(rescaled(mpt, {.factor = 4})).at("max_seq_len") == 8192);
   refused(mpt, {.method = "yarn", .factor = 4}, {"ALiBi", "yarn"});
   refused(mpt, {}, {"context"});
-  refused(config_of("google-bert--bert-base-uncased"), {.method = "linear", .factor = 2}, {"learned", "convert"});
-  refused(config_of("openai--whisper-small"), {.factor = 2}, {"sinusoidal", "convert"});
+  refused(config_of("google-bert--bert-base-uncased"), {.method = "linear", .factor = 2}, {"learned", "posenc rescale"});
+  refused(config_of("openai--whisper-small"), {.factor = 2}, {"sinusoidal", "posenc rescale"});
   refused(config_of("google-t5--t5-base"), {.factor = 2}, {"buckets"});
-  refused(config_of("microsoft--swin-base-patch4-window7-224"), {.factor = 2}, {"swin", "convert"});
+  refused(config_of("microsoft--swin-base-patch4-window7-224"), {.factor = 2}, {"swin", "posenc rescale"});
 }
 
 TEST_CASE("changes that make no sense, or that no config says") {
