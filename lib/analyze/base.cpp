@@ -17,7 +17,7 @@ namespace {
 // Positions that a scan may look at: at most 2^30 cosines.
 std::int64_t scan_length(std::size_t pairs) { return (std::int64_t{1} << 30) / static_cast<std::int64_t>(pairs); }
 
-// Rounds of the search that end within a third of a second on one core; each round resolves ten times finer and takes up to ten
+// Rounds of the search that end within about half a second on one core; each round resolves ten times finer and takes up to ten
 // times longer. By the size of the question alone, so that the answer does not depend on the machine. 0: not searched.
 int depth_for(std::int64_t length, std::size_t pairs) {
   const double size = static_cast<double>(length) * static_cast<double>(pairs);
@@ -73,11 +73,11 @@ std::optional<Section> base(const Question& q) {
   out.figures.push_back({"smallest_base", "smallest base found that carries the context (kexue.fm/archives/10122)", smallest ? number(smallest->base) : Cell(), ""});
   out.figures.push_back({"smallest_base_step", "bases between it and the next smaller one tried", smallest ? number(smallest->step) : Cell(), ""});
   if (!smallest)
-    out.findings.push_back(fmt::format("no base up to 1000 times the context carries {} positions with {}", context, counted(static_cast<std::int64_t>(pairs), "pair")));
+    out.findings.push_back(fmt::format("no base tried, up to 1000 times the context, carries {} positions with {}", context, counted(static_cast<std::int64_t>(pairs), "pair")));
   else if (!holds)
     out.findings.push_back(fmt::format("the smallest base found for {} positions is {}", context, print(smallest->base)));
   if (depth < 5)
-    out.findings.push_back(fmt::format("the search ended after {} of 5 rounds, and smaller bases may carry {} positions; --exhaustive goes to the end", depth, context));
+    out.findings.push_back(fmt::format("the search ended after {} of 5 rounds, and {} bases may carry {} positions; --exhaustive goes to the end", depth, smallest ? "smaller" : "other", context));
   return out;
 }
 
