@@ -62,6 +62,9 @@ std::optional<Section> base(const Question& q) {
   else
     out.findings.push_back(fmt::format("base {} carries the {} positions that were looked at; {} are too many to look at", print(*t.base), scanned, context));
 
+  if (const std::int64_t still = still_lanes(q); still > 0)
+    out.findings.push_back(fmt::format("the positions and bases here are those of the {} lanes that turn; the {} others are not in the sums", 2 * pairs, still));
+
   const int depth = q.exhaustive && context < num::CosineSum::limit ? 5 : depth_for(context, pairs);
   if (depth == 0) {
     out.findings.push_back(fmt::format("the smallest base for {} positions was not searched{}", context,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "encodings/model.hpp"
@@ -97,6 +98,13 @@ std::optional<Turning> turning_of(const Question& q) {
     return out;
   }
   return std::nullopt;
+}
+
+std::int64_t still_lanes(const Question& question) {
+  if (question.turning == nullptr) return 0;
+  std::int64_t head = field_count(question.encoding, "head_dim").value_or(0);
+  if (question.reading != nullptr && question.reading->qk_head_dim) head = std::max(head, *question.reading->qk_head_dim);
+  return std::max<std::int64_t>(0, head - 2 * static_cast<std::int64_t>(question.turning->plain.size()));
 }
 
 std::string field_text(const Encoding& encoding, std::string_view name) {

@@ -25,6 +25,9 @@ struct Turning {
 [[nodiscard]] std::optional<Turning> turning_of(const Question& question);
 [[nodiscard]] Turning turning_of(const Rope& rope, std::optional<std::int64_t> context);
 
+/// Lanes of a query or key head that do not turn: two of them add 1 to a sum of cosines, whatever the distance.
+[[nodiscard]] std::int64_t still_lanes(const Question& question);
+
 /// The value of a parameter that was given or has a default; "" when it has neither, or there is none of that name.
 [[nodiscard]] std::string field_text(const Encoding& encoding, std::string_view name);
 /// The same as a number.
