@@ -153,6 +153,9 @@ class Explainer {
       layer_ = question.reading->layer_type;
       for (const Setting& s : question.reading->settings)
         if (const std::string key = last_key(s.origin); s.field == "base" && (!key.empty() || in_window())) base_word_ = key;
+        else if (s.field == "rotary_dim" && s.origin.ends_with(')'))  // "head_dim * 0.25 (rotary_pct)"
+          if (const std::string share = last_key(s.origin.substr(s.origin.rfind('(') + 1, s.origin.size() - s.origin.rfind('(') - 2)); !share.empty())
+            share_word_ = share;
     }
     derive();
   }
@@ -253,7 +256,8 @@ class Explainer {
       const auto found = std::find_if(window_words.begin(), window_words.end(), [&](const WindowWord& w) { return w.quantity == s.quantity; });
       return found == window_words.end() ? "" : found->word;
     }
-    return p == transformers4 && s.words[p] == "rope_theta" ? std::string_view(base_word_) : s.words[p];
+    if (p == transformers4 && s.words[p] == "rope_theta") return base_word_;
+    return p == transformers4 && s.quantity == "partial_rotary_factor" ? std::string_view(share_word_) : s.words[p];
   }
   // Gives the row's quantity to every program that has the rule and a word that counts under it.
   void give(Quantity& row, const Json& value) const {
@@ -610,6 +614,7 @@ class Explainer {
   const Naming* naming_ = &unknown;
   std::string layer_;                      ///< type of the layers; "" when all are alike
   std::string base_word_ = "rope_theta";   ///< under which a config of transformers 4 has the base
+  std::string share_word_ = "partial_rotary_factor";  ///< the same of the share that turns: rotary_pct of GPT-NeoX
   double amplitude_ = 1, softmax_ = 1;
   std::optional<double> factor_, alpha_, effective_base_;
   std::optional<std::int64_t> original_, reach_, context_;

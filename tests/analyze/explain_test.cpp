@@ -399,6 +399,20 @@ TEST_CASE("explain: a block that is replaced keeps the position axes") {
   }
 }
 
+TEST_CASE("explain: the share that turns stands under the key that the class reads") {
+  const ConfigReading config = read_config(R"({"model_type": "gpt_neox", "hidden_size": 6144, "num_attention_heads": 64, "max_position_embeddings": 2048,
+    "rotary_emb_base": 10000, "rotary_pct": 0.25})", "config.json");
+  const Reading& r = config.readings.at(0);
+  Settings settings;
+  for (const Setting& s : r.settings) settings.emplace_back(s.field, s.value);
+  const Section s = explained(*made("rope", settings), r.context, &r);
+  const Json four = Json::parse(text(setting(s, "transformers_v4")));
+  CHECK(four.at("rotary_pct") == 0.25);
+  CHECK(four.at("rotary_emb_base") == 10000);
+  CHECK_FALSE(four.contains("partial_rotary_factor"));
+  CHECK(Json::parse(text(setting(s, "transformers_v5"))).at("rope_parameters").at("partial_rotary_factor") == 0.25);
+}
+
 TEST_CASE("explain: ends of the ramp that a GGUF file hardly says") {
   const Settings yarn{{"method", "yarn"}, {"factor", "4"}, {"original_max_position_embeddings", "8192"}};
   Settings other = yarn;
