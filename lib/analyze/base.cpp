@@ -63,6 +63,9 @@ std::optional<Section> base(const Question& q) {
   else
     out.findings.push_back(fmt::format("base {} carries the {} positions that were looked at; {} are too many to look at", print(*t.base), scanned, context));
 
+  if (const std::int64_t still = still_lanes(q); still > 0)
+    out.findings.push_back(fmt::format("the positions and bases here are those of the {} lanes that turn; the {} others are not in the sums", 2 * pairs, still));
+
   const int depth = q.exhaustive && context < num::CosineSum::limit ? 5 : depth_for(context, pairs);
   if (depth == 0) {
     out.findings.push_back(fmt::format("the smallest base for {} positions was not searched{}", context,
@@ -74,11 +77,11 @@ std::optional<Section> base(const Question& q) {
   out.figures.push_back({"smallest_base", "smallest base found that carries the context (kexue.fm/archives/10122)", smallest ? number(smallest->base) : Cell(), ""});
   out.figures.push_back({"smallest_base_step", "bases between it and the next smaller one tried", smallest ? number(smallest->step) : Cell(), ""});
   if (!smallest)
-    out.findings.push_back(fmt::format("no base up to 1000 times the context carries {} positions with {}", context, counted(static_cast<std::int64_t>(pairs), "pair")));
+    out.findings.push_back(fmt::format("no base tried, up to 1000 times the context, carries {} positions with {}", context, counted(static_cast<std::int64_t>(pairs), "pair")));
   else if (!holds)
     out.findings.push_back(fmt::format("the smallest base found for {} positions is {}", context, print(smallest->base)));
   if (depth < 5)
-    out.findings.push_back(fmt::format("the search ended after {} of 5 rounds, and smaller bases may carry {} positions; --exhaustive goes to the end", depth, context));
+    out.findings.push_back(fmt::format("the search ended after {} of 5 rounds, and {} bases may carry {} positions; --exhaustive goes to the end", depth, smallest ? "smaller" : "other", context));
   return out;
 }
 

@@ -53,7 +53,8 @@ class Witnesses {
 
 std::optional<BaseFound> smallest_base(const BaseSearch& s) {
   Witnesses witnesses;
-  double bound = 1000 * static_cast<double>(s.length), step = bound;
+  double bound = 1000 * static_cast<double>(s.length);
+  std::optional<BaseFound> smallest;
   std::int64_t parts = 1;
   for (int k = 1; k <= s.depth; ++k) {
     parts *= 10;
@@ -63,11 +64,12 @@ std::optional<BaseFound> smallest_base(const BaseSearch& s) {
       const CosineSum sum = CosineSum::geometric(base, s.pairs, s.denominator);
       if (!witnesses.refute(sum) && witnesses.carries(sum, s.length)) found = base;
     }
-    if (!found) return std::nullopt;  // only for k = 1: the last base of a later round is the bound itself
-    step = bound / static_cast<double>(parts);
+    // A base can pass between coarse ones that all fail, the bound among them: the next round tries the same stretch more finely.
+    if (!found) continue;
+    smallest = BaseFound{*found, bound / static_cast<double>(parts)};
     bound = *found;
   }
-  return BaseFound{bound, step};
+  return smallest;
 }
 
 }  // namespace posenc::analyze_sections

@@ -16,7 +16,7 @@ struct BaseFound {
   double step;  ///< bases between this one and the next smaller one that was tried
 };
 /// Su's search: bound = 1000 length; for k = 1..depth the bases bound j / 10^k, j = 1, 2, .., are tried and the first that carries
-/// the length is the next bound. Nothing when no base up to 1000 length does.
+/// the length is the next bound; when none does, the bound stays. Nothing when no base that was tried does.
 [[nodiscard]] std::optional<BaseFound> smallest_base(const BaseSearch& search);
 
 }  // namespace posenc::analyze_sections

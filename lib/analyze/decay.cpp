@@ -83,7 +83,13 @@ std::optional<Section> decay(const Question& q) {
   Section out{.key = "decay", .title = "Decay with the distance"};
   out.figures = {{"first_negative", "first distance at which the sum of cosines is negative", count(first), "positions"},
                  {"scanned", "distances looked at", scanned, "positions"}};
-  if (first)
+  const std::int64_t still = still_lanes(q), turning = 2 * static_cast<std::int64_t>(t.used.size());
+  if (first && still > 0)
+    out.findings.push_back(fmt::format("from distance {} on the sum of cosines of the {} lanes that turn can be negative; the {} that do not turn add {} to it, {}",
+                                       *first, turning, still, still / 2,
+                                       still >= turning ? "so that whole heads score a key equal to the query above a random one at every distance"
+                                                        : "which makes up for part of it"));
+  else if (first)
     out.findings.push_back(fmt::format("from distance {} on a query can score a key equal to itself below a random key, whose mean score is 0", *first));
   else
     out.findings.push_back(fmt::format("a query scores a key equal to itself above a random key, whose mean score is 0, at every distance below {}", scanned));

@@ -2,6 +2,7 @@
 // scale, NTK's alpha, base, lengths, YaRN's two magnitudes) are rows; how each program spells each of them and calls each
 // rule is program_words.hpp. What is out of range, what contradicts and what a program cannot say are findings.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -57,6 +58,9 @@ class Explainer {
       layer_ = question.reading->layer_type;
       for (const Setting& s : question.reading->settings)
         if (const std::string key = last_key(s.origin); s.field == "base" && (!key.empty() || in_window())) base_word_ = key;
+        else if (s.field == "rotary_dim" && s.origin.ends_with(')'))  // "head_dim * 0.25 (rotary_pct)"
+          if (const std::string share = last_key(s.origin.substr(s.origin.rfind('(') + 1, s.origin.size() - s.origin.rfind('(') - 2)); !share.empty())
+            share_word_ = share;
     }
     derive();
   }
@@ -75,7 +79,7 @@ class Explainer {
  private:
   using Finding = std::optional<std::string>;
   using Check = Finding (Explainer::*)() const;
-  static const std::array<Check, 15> checks;
+  static const std::array<Check, 16> checks;
 
   // "rope_local_base_freq" of "text_config.rope_local_base_freq"; nothing where the origin is no key.
   static std::string last_key(std::string_view origin) {
@@ -157,7 +161,8 @@ class Explainer {
       const auto found = std::find_if(window_words.begin(), window_words.end(), [&](const WindowWord& w) { return w.quantity == s.quantity; });
       return found == window_words.end() ? "" : found->word;
     }
-    return p == transformers4 && s.words[p] == "rope_theta" ? std::string_view(base_word_) : s.words[p];
+    if (p == transformers4 && s.words[p] == "rope_theta") return base_word_;
+    return p == transformers4 && s.quantity == "partial_rotary_factor" ? std::string_view(share_word_) : s.words[p];
   }
   // Gives the row's quantity to every program that has the rule and a word that counts under it.
   void give(Quantity& row, const Json& value) const {
@@ -199,6 +204,7 @@ class Explainer {
     amplitude();
     add("softmax_multiplier", "second magnitude: factor on the attention scale", "", softmax_);
     rest();
+    axes();
     if (by_divisors()) {
       Quantity& row = add("divisors", "divisors of the plain frequencies", "", std::string("posenc generate --for llama.cpp writes them"));
       row.given[gguf] = fmt::format("{} numbers", state_.geometry.rotary_dim / 2);
@@ -226,6 +232,16 @@ class Explainer {
     double share = rope_.partial_rotary_factor.value_or(static_cast<double>(turning) / static_cast<double>(head));
     if (static_cast<std::int64_t>(static_cast<double>(head) * share) < turning) share = std::nextafter(share, 1);
     give(add("partial_rotary_factor", "share of head_dim that turns", "", share), share);
+  }
+
+  // Which position axis a pair follows stands in the same block: whoever replaces the block has to say it again.
+  void axes() {
+    if (question_.reading == nullptr || question_.reading->mrope_section.empty()) return;
+    const std::vector<std::int64_t>& parts = question_.reading->mrope_section;
+    Quantity& row = add("mrope_section", "pairs that follow time, height, width", "pairs", fmt::format("{}", fmt::join(parts, ", ")));
+    give(row, parts);
+    if (!row.given[gguf].is_null()) row.given[gguf].push_back(0);  // GGUF has four axes
+    if (question_.reading->mrope_layout == "interleaved") give(add("mrope_interleaved", "axes alternate pair by pair", "", true), true);
   }
 
   // Amplitudes are written where a program would not come to the same by itself.
@@ -342,7 +358,7 @@ class Explainer {
     block.erase("partial_rotary_factor");
     std::string out;
     const auto add = [&](const std::string& word) { out += (out.empty() ? "" : " ") + word; };
-    if (naming_->json != "default") add(fmt::format("--rope-scaling '{}'", block.dump()));
+    if (naming_->json != "default" || block.contains("mrope_section")) add(fmt::format("--rope-scaling '{}'", block.dump()));
     if (!theta.is_null()) add("--rope-theta " + plain(theta));
     if (!object.empty()) add(fmt::format("--hf-overrides '{}'", object.dump()));
     if (!line.empty()) add(line);
@@ -400,7 +416,8 @@ class Explainer {
   }
   Finding alpha_on_raised_base() const {
     if (facts_.method != "ntk" || rope_.base <= Rope{}.base) return std::nullopt;
-    return fmt::format("alpha {} is applied to base {}, which has been raised before; check that both are meant", shown(*factor_), shown(rope_.base));
+    return fmt::format("alpha {} is applied to base {}, not to {}: check that the base was trained with and has no alpha in it yet", shown(*factor_), shown(rope_.base),
+                       shown(Rope{}.base));
   }
   Finding base_by_default() const {
     if (question_.reading == nullptr || !factor_ || *factor_ == 1) return std::nullopt;
@@ -474,6 +491,12 @@ class Explainer {
       return fmt::format("llama.cpp has no flags for longrope: it takes its two lists from tensors of the file, the long one for contexts above {}", *original_);
     return std::nullopt;
   }
+  Finding seldom_read() const {
+    const bool given = std::any_of(rows_.begin(), rows_.end(), [](const Quantity& q) { return q.key.starts_with("beta_") && !q.given[gguf].is_null(); });
+    if (!given) return std::nullopt;
+    return std::string("yarn_beta_fast and yarn_beta_slow of a GGUF file are read by the loaders of a few architectures only; the flags --yarn-beta-fast and "
+                       "--yarn-beta-slow count for all");
+  }
   Finding one_layer_type() const {
     if (layer_.empty()) return std::nullopt;
     return fmt::format("these are the settings of {0} layers: where layer types differ, transformers 5 and vLLM keep them under rope_parameters.{0}{1}", layer_,
@@ -496,17 +519,18 @@ class Explainer {
   const Naming* naming_ = &unknown;
   std::string layer_;                      ///< type of the layers; "" when all are alike
   std::string base_word_ = "rope_theta";   ///< under which a config of transformers 4 has the base
+  std::string share_word_ = "partial_rotary_factor";  ///< the same of the share that turns: rotary_pct of GPT-NeoX
   double amplitude_ = 1, softmax_ = 1;
   std::optional<double> factor_, alpha_, effective_base_;
   std::optional<std::int64_t> original_, reach_, context_;
   std::vector<Quantity> rows_;
 };
 
-const std::array<Explainer::Check, 15> Explainer::checks{
+const std::array<Explainer::Check, 16> Explainer::checks{
     &Explainer::factor_as_amplitude, &Explainer::inverse_factor,      &Explainer::alpha_as_ratio,    &Explainer::alpha_on_raised_base,
     &Explainer::base_by_default,     &Explainer::no_ramp,             &Explainer::original_not_below, &Explainer::factor_against_ratio,
     &Explainer::doubled_by_vllm,     &Explainer::several_readings,    &Explainer::second_magnitude,  &Explainer::amplitude_unread,
-    &Explainer::not_in_llama_cpp,    &Explainer::one_layer_type,      &Explainer::not_elsewhere,
+    &Explainer::not_in_llama_cpp,    &Explainer::seldom_read,         &Explainer::one_layer_type,      &Explainer::not_elsewhere,
 };
 
 }  // namespace

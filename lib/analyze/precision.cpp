@@ -255,7 +255,8 @@ class Writer {
     std::string text = fmt::format("float32 as in model code: the {} is at most {:.3g}{} ({} {}, position {})", rates_.error, worst.error,
                                    turns_ ? " rad" : "", rates_.item, number(f.worst_pair), worst.position);
     if (turns_)
-      text += fmt::format(", and so is that of cos and sin before they are rounded; rounding them to {} costs {:.3g} at most", word(dtype_),
+      text += fmt::format(", cos and sin are off by no more{} before they are rounded; rounding them to {} costs {:.3g} at most",
+                          rates_.amplitude > 1 ? fmt::format(" than {:.3g}", worst.error * rates_.amplitude) : "", word(dtype_),
                           half_step(dtype_, rates_.amplitude));
     if (f.pairs_past > 0)
       text += fmt::format("; it passes {} from position {} on, where {} are to be formed in float64", print(limit), *f.first_past,

@@ -27,7 +27,7 @@ struct Spelling {
   bool optional = false;     ///< left out where it is the default, which is the same everywhere
 };
 #define POSENC_BLOCK(name) "rope_scaling." name, "rope_parameters." name, "rope_parameters." name
-inline constexpr std::array<Spelling, 19> spellings{{
+inline constexpr std::array<Spelling, 21> spellings{{
     {"rule", {POSENC_BLOCK("rope_type"), "--rope-scaling", "rope.scaling.type"}, "", "string"},
     {"factor", {POSENC_BLOCK("factor"), "--rope-scale", "rope.scaling.factor"}, "linear yarn", "float32", "linear yarn"},
     {"freq_scale", {"", "", "", "--rope-freq-scale", ""}, "linear yarn", "", "", true},
@@ -50,6 +50,8 @@ inline constexpr std::array<Spelling, 19> spellings{{
     {"mscale_all_dim", {POSENC_BLOCK("mscale_all_dim"), "", "rope.scaling.yarn_log_multiplier"}, "", "float32", "yarn"},
     {"low_freq_factor", {POSENC_BLOCK("low_freq_factor"), "", ""}},
     {"high_freq_factor", {POSENC_BLOCK("high_freq_factor"), "", ""}},
+    {"mrope_section", {POSENC_BLOCK("mrope_section"), "", "rope.dimension_sections"}, "", "int32 array"},
+    {"mrope_interleaved", {POSENC_BLOCK("mrope_interleaved"), "", ""}},
     {"divisors", {"", "", "", "", "tensor rope_freqs.weight"}},
 }};
 // Lists of longrope: JSON, or tensors of divisors.

@@ -1,5 +1,7 @@
 #include "analyze/turning.hpp"
 
+#include <algorithm>
+
 #include "analyze/fields.hpp"
 #include "encodings/sinusoidal.hpp"
 
@@ -95,6 +97,13 @@ std::optional<Turning> turning_of(const Question& q) {
     return out;
   }
   return std::nullopt;
+}
+
+std::int64_t still_lanes(const Question& question) {
+  if (question.turning == nullptr) return 0;
+  std::int64_t head = field_count(question.encoding, "head_dim").value_or(0);
+  if (question.reading != nullptr && question.reading->qk_head_dim) head = std::max(head, *question.reading->qk_head_dim);
+  return std::max<std::int64_t>(0, head - 2 * static_cast<std::int64_t>(question.turning->plain.size()));
 }
 
 }  // namespace posenc::analyze_sections

@@ -31,4 +31,7 @@ struct Turning {
 /// The rope whose frequencies mrope's are, whatever axis a pair follows: one without a rule.
 [[nodiscard]] Rope rope_of(const Mrope& mrope);
 
+/// Lanes of a query or key head that do not turn: two of them add 1 to a sum of cosines, whatever the distance.
+[[nodiscard]] std::int64_t still_lanes(const Question& question);
+
 }  // namespace posenc::analyze_sections

@@ -140,7 +140,7 @@ TEST_CASE("B30: factor, frequency scale, alpha, base are one set of numbers") {
   CHECK(has_finding(explained(*times4), "if 4 is meant as NTK's alpha the base is 40889.9424325"));
   CHECK(has_finding(explained(*made("rope", {{"method", "ntk-old"}, {"factor", "4"}})), "the base is 40889.9424325"));
   CHECK_FALSE(has_finding(explained(*other_base), "NTK's alpha"));
-  CHECK(has_finding(explained(*made("rope", {{"base", "500000"}, {"method", "ntk"}, {"factor", "4"}})), "base 500000, which has been raised before"));
+  CHECK(has_finding(explained(*made("rope", {{"base", "500000"}, {"method", "ntk"}, {"factor", "4"}})), "base 500000, not to 10000: check that the base was trained with"));
   // The inverse direction.
   const auto inverse = made("rope", {{"method", "linear"}, {"factor", "0.125"}});
   CHECK(has_finding(explained(*inverse), "write 8 if the context is to grow"));
@@ -376,6 +376,49 @@ TEST_CASE("explain: windowed layers keep their own base, under the key that the 
     CHECK(empty(setting(s, "llama_cpp")));
   }
   CHECK(seen);
+}
+
+TEST_CASE("explain: a block that is replaced keeps the position axes") {
+  const std::string start = R"({"model_type": "qwen2_vl", "hidden_size": 3584, "num_attention_heads": 28, "max_position_embeddings": 32768, "rope_theta": 1000000.0,
+    "rope_scaling": {"type": "mrope", "mrope_section": )";
+  for (const bool interleaved : {false, true}) {
+    const std::string parts = interleaved ? "[24,20,20]" : "[16,24,24]";
+    const ConfigReading config = read_config(start + parts + (interleaved ? R"(, "mrope_interleaved": true}})" : "}}"), "config.json");
+    const Reading& r = config.readings.at(0);
+    Settings settings;
+    for (const Setting& s : r.settings) settings.emplace_back(s.field, s.value);
+    const Section s = explained(*made("rope", settings), r.context, &r);
+    const Json sections = Json::parse(parts);
+    const Json four = Json::parse(text(setting(s, "transformers_v4"))), five = Json::parse(text(setting(s, "transformers_v5")));
+    CHECK(four.at("rope_scaling").at("mrope_section") == sections);
+    CHECK(five.at("rope_parameters").at("mrope_section") == sections);
+    CHECK(five.at("rope_parameters").contains("mrope_interleaved") == interleaved);
+    CHECK(text(setting(s, "vllm")).find("\"mrope_section\":" + parts) != std::string::npos);
+    CHECK(text(setting(s, "vllm_before_0.12")).find(R"(--rope-scaling '{"rope_type":"default","mrope_section":)" + parts) != std::string::npos);
+    CHECK(text(word(s, "mrope_section", "gguf")) == "A.rope.dimension_sections = " + parts.substr(0, parts.size() - 1) + ",0] (int32 array)");
+  }
+}
+
+TEST_CASE("explain: the share that turns stands under the key that the class reads") {
+  const ConfigReading config = read_config(R"({"model_type": "gpt_neox", "hidden_size": 6144, "num_attention_heads": 64, "max_position_embeddings": 2048,
+    "rotary_emb_base": 10000, "rotary_pct": 0.25})", "config.json");
+  const Reading& r = config.readings.at(0);
+  Settings settings;
+  for (const Setting& s : r.settings) settings.emplace_back(s.field, s.value);
+  const Section s = explained(*made("rope", settings), r.context, &r);
+  const Json four = Json::parse(text(setting(s, "transformers_v4")));
+  CHECK(four.at("rotary_pct") == 0.25);
+  CHECK(four.at("rotary_emb_base") == 10000);
+  CHECK_FALSE(four.contains("partial_rotary_factor"));
+  CHECK(Json::parse(text(setting(s, "transformers_v5"))).at("rope_parameters").at("partial_rotary_factor") == 0.25);
+}
+
+TEST_CASE("explain: ends of the ramp that a GGUF file hardly says") {
+  const Settings yarn{{"method", "yarn"}, {"factor", "4"}, {"original_max_position_embeddings", "8192"}};
+  Settings other = yarn;
+  other.emplace_back("beta_fast", "16");
+  CHECK_FALSE(has_finding(explained(*made("rope", yarn)), "yarn_beta_fast"));
+  CHECK(has_finding(explained(*made("rope", other)), "are read by the loaders of a few architectures only"));
 }
 
 TEST_CASE("explain: numbers at the edge stay numbers") {

@@ -36,6 +36,24 @@ TEST_CASE("rope_base_bound_table: the smallest base of a context, by Su's search
   }
 }
 
+TEST_CASE("smallest base: a round without one leaves the finer rounds to find it") {
+  // By a plain scan of every base and position in C (double pow and cos of libm), run for this test. Of 10 and of 100 equal parts of
+  // 1000 * 10000 none carries 10000 positions with 16 pairs; of 1000 parts the 963rd is the first that does.
+  const auto late = analyze_sections::smallest_base({10000, 16, 32, 3});
+  REQUIRE(late);
+  CHECK(late->base == 9630000);
+  CHECK(late->step == 10000);
+  CHECK(!analyze_sections::smallest_base({10000, 16, 32, 2}));
+  const auto fine = analyze_sections::smallest_base({10000, 16, 32});
+  REQUIRE(fine);
+  CHECK(fine->base == doctest::Approx(3133539.32796).epsilon(1e-14));
+  // Llama 3.2 1B's question: 1000 * 131072 itself carries too little, 77 hundredths of it enough.
+  const auto llama = analyze_sections::smallest_base({131072, 32, 64, 2});
+  REQUIRE(llama);
+  CHECK(llama->base == 100925440);
+  CHECK(llama->step == 1310720);
+}
+
 TEST_CASE("rope_base_fmin: the context that a base carries") {
   const golden::Json pairs = entry("rope_base_fmin").at("params").at("pairs");
   const golden::Values first = stored("rope_base_fmin.first_negative_m");

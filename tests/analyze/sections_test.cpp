@@ -281,6 +281,27 @@ TEST_CASE("reach of ALiBi's heads") {
   CHECK(count(learned, "reach", "beyond_training") == 2);
 }
 
+TEST_CASE("lanes that do not turn hold the decay up") {
+  const auto said = [](const Subject& s, const std::string& in, const std::string& words) {
+    bool found = false;
+    for (const std::string& finding : section(s, in).findings) found = found || mentions(finding, words);
+    return found;
+  };
+  // Phi-2: 16 pairs turn, 24 do not. By numpy, the first negative sum of 16 cosines of m 10000^(-i/16) is at m = 474; no sum is below
+  // -16, and 24 more is positive.
+  const Subject phi = report("rope", {{"head_dim", "80"}, {"rotary_dim", "32"}}, 2048);
+  CHECK(count(phi, "decay", "first_negative") == 474);
+  CHECK(said(phi, "decay", "of the 32 lanes that turn can be negative; the 48 that do not turn add 24 to it, so that whole heads attend"));
+  CHECK(said(phi, "base", "are those of the 32 lanes that turn; the 48 others are not in the sums"));
+  // 16 of 48 pairs still: by numpy 725 is the first negative sum of the 32 others, which could fall to -32.
+  const Subject most = report("rope", {{"head_dim", "96"}, {"rotary_dim", "64"}}, 4096);
+  CHECK(count(most, "decay", "first_negative") == 725);
+  CHECK(said(most, "decay", "add 16 to it, which makes up for part of it"));
+  const Subject whole = report("rope", {{"head_dim", "64"}}, 4096);
+  CHECK(said(whole, "decay", "from distance 725 on a vector can attend to its like less than to a random one"));
+  CHECK(!said(whole, "base", "lanes that turn"));
+}
+
 TEST_CASE("the search ends early by size alone, and says so") {
   const auto depth = [](std::int64_t context, bool exhaustive) {
     const Subject s = report("rope", {{"head_dim", "8"}}, context, exhaustive);
