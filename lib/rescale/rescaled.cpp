@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "posenc/error.hpp"
+#include "posenc/positions.hpp"
 #include "posenc/spec.hpp"
 #include "posenc/text.hpp"
 #include "rescale/plain.hpp"
@@ -230,10 +232,16 @@ class Ruled {
   }
 
   void put_length() {
-    if (!how_.context) return;
     const auto fields = made_->fields();
+    std::optional<std::int64_t> reach = how_.context;
+    // The length that a config declares moves with the factor; under the dynamic rules it stays.
+    if (const FieldView* factor = find(fields, "factor"); !reach && how_.trained && trained_ && factor != nullptr && factor->present && find(fields, "length") == nullptr) {
+      const double product = parse_real(factor->value, "factor") * static_cast<double>(*trained_);
+      if (product >= 1 && product <= static_cast<double>(max_position) && product == std::floor(product)) reach = static_cast<std::int64_t>(product);
+    }
+    if (!reach) return;
     for (const std::string_view name : {"length", "positions"})
-      if (find(fields, name) != nullptr && !given(how_.settings, name)) made_->set(name, print(*how_.context));
+      if (find(fields, name) != nullptr && !given(how_.settings, name)) made_->set(name, print(*reach));
   }
 
   void check_directions() const {
