@@ -59,17 +59,36 @@ std::optional<Journal> parse(std::string_view text) {
   journal.size = get_le<std::uint64_t>(text.data() + 16);
   auto count = get_le<std::uint64_t>(text.data() + 24);
   text = text.substr(head_size, text.size() - head_size - sum_size);
+  std::uint64_t end = 0;  // of the patches so far: they do not overlap
   for (; count > 0; --count) {
     if (text.size() < 16) return std::nullopt;
     const auto offset = get_le<std::uint64_t>(text.data());
     const auto size = get_le<std::uint64_t>(text.data() + 8);
     text.remove_prefix(16);
-    if (size > text.size() / 2 || size > journal.size || offset > journal.size - size) return std::nullopt;
+    if (size > text.size() / 2 || size > journal.size || offset > journal.size - size || offset < end) return std::nullopt;
+    end = offset + size;
     journal.patches.push_back({offset, std::string(text.substr(0, size)), std::string(text.substr(size, size))});
     text.remove_prefix(2 * size);
   }
   if (!text.empty()) return std::nullopt;
   return journal;
+}
+
+struct Descriptor {
+  int fd = -1;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+void read_from(int fd, const std::string& name, std::uint64_t offset, std::string& out) {
+  for (std::size_t done = 0; done < out.size();) {
+    const ssize_t got = ::pread(fd, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_system("cannot read " + name, errno);
+    if (got == 0) fail_input(fmt::format("{}: became shorter while it was read", name));
+    done += static_cast<std::size_t>(got);
+  }
 }
 
 // Whether the file is the one that the journal is about, in whatever state between before and after.
@@ -82,6 +101,32 @@ bool belongs(const Journal& journal, const InputFile& file) {
       if (now[i] != patch.before[i] && now[i] != patch.after[i]) return false;
   }
   return true;
+}
+
+// The journal beside `target` when it is about that file. Anyone who may create files in the folder can put one there, and it
+// is done with the rights of whoever comes next: only a journal of the file's owner, of this user or of root is taken.
+std::optional<Journal> journal_of(const std::string& target) {
+  const std::string path = journal_beside(target);
+  struct stat status {}, target_status {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || ::stat(target.c_str(), &target_status) != 0) return std::nullopt;
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+  if (file.fd < 0 && (errno == ENOENT || errno == ELOOP)) return std::nullopt;
+  if (file.fd < 0 || ::fstat(file.fd, &status) != 0) fail_system("cannot open " + path, errno);
+  // Patches do not overlap: a journal is at most as long as one patch for each byte of the file makes it.
+  const auto size = static_cast<std::uint64_t>(status.st_size), target_size = static_cast<std::uint64_t>(target_status.st_size);
+  if (!S_ISREG(status.st_mode) || size < head_size + sum_size || size > largest_journal || (size - head_size - sum_size) / 18 > target_size)
+    return std::nullopt;
+  std::string text(magic.size(), '\0');
+  read_from(file.fd, path, 0, text);
+  if (text != magic) return std::nullopt;
+  text.resize(size);
+  read_from(file.fd, path, 0, text);
+  std::optional<Journal> journal = parse(text);
+  if (!journal || !belongs(*journal, InputFile(target))) return std::nullopt;  // another file has come to this name since
+  if (status.st_uid != target_status.st_uid && status.st_uid != ::geteuid() && status.st_uid != 0)
+    throw Error(Failure::system, fmt::format("{} would complete {} but belongs to another user (id {}); remove it, or let its owner run posenc inspect {}",
+                                             path, target, status.st_uid, target));
+  return journal;
 }
 
 void sync(int fd, const std::string& name) {
@@ -116,18 +161,6 @@ class SignalsWait {
   sigset_t before_{};
 };
 
-bool exists(const std::string& path) {
-  struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
-
-struct Descriptor {
-  int fd = -1;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 // File systems without locks: nothing can be done, and one process at a time needs none.
 bool lock(int fd, int how, const std::string& path) {
   int status = 0;
@@ -140,18 +173,8 @@ bool lock(int fd, int how, const std::string& path) {
 
 // The caller holds the lock of `target`, open for writing as `fd`.
 void complete(const std::string& target, int fd) {
-  const std::string path = journal_beside(target);
-  if (!exists(path)) return;
-  std::optional<Journal> journal;
-  {
-    const InputFile file(path);
-    if (file.size() <= largest_journal) {
-      std::string text(file.size(), '\0');
-      file.read(0, as_writable_bytes(text));
-      journal = parse(text);
-    }
-  }
-  if (!journal || !belongs(*journal, InputFile(target))) return;  // another file has come to this name since
+  const std::optional<Journal> journal = journal_of(target);
+  if (!journal) return;
   const SignalsWait wait;
   carry_out(*journal, fd, target);
   remove_journal(target);
@@ -187,7 +210,10 @@ void complete_replacement(const std::string& path) {
   } catch (const Error&) {
     return;  // whoever opens it will say so
   }
-  if (!exists(journal_beside(target)) || !exists(target)) return;
+  struct stat status {};
+  if (::lstat(target.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  // A journal that is not about the file stays where it is, and nothing is waited for: this process may hold the lock itself.
+  if (!journal_of(target)) return;
   const Descriptor file{::open(target.c_str(), O_RDWR | O_CLOEXEC)};
   if (file.fd < 0)
     fail_system(fmt::format("{}: an interrupted posenc extend has to be completed, which needs leave to write the file", path), errno);

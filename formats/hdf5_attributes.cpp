@@ -71,9 +71,9 @@ void put_text(hid_t object, const std::string& key, const std::string& value, co
   const Handle creation(checked(H5Pcreate(H5P_ATTRIBUTE_CREATE), path, false));
   checked_status(H5Pset_char_encoding(creation.get(), H5T_CSET_UTF8), path, false);
   const htri_t there = H5Aexists(object, key.c_str());
-  if (there < 0 || (there > 0 && H5Adelete(object, key.c_str()) < 0)) fail(path, false);
-  const Handle attribute(checked(H5Acreate2(object, key.c_str(), type.get(), space.get(), creation.get(), H5P_DEFAULT), path, false));
-  checked_status(H5Awrite(attribute.get(), type.get(), value.c_str()), path, false);
+  if (there < 0 || (there > 0 && H5Adelete(object, key.c_str()) < 0)) fail(path, true);
+  const Handle attribute(checked(H5Acreate2(object, key.c_str(), type.get(), space.get(), creation.get(), H5P_DEFAULT), path, true));
+  checked_status(H5Awrite(attribute.get(), type.get(), value.c_str()), path, true);
 }
 
 std::optional<std::string> get_text(hid_t object, const std::string& key, const std::string& what) {
@@ -176,10 +176,10 @@ bool scales_can_grow(hid_t file, const GrowingScales& scales, const std::string&
 
 void grow_scales(hid_t file, const GrowingScales& scales, const std::string& path) {
   for (const auto& [name, size] : scales) {
-    const Handle dataset(checked(H5Dopen2(file, name.c_str(), H5P_DEFAULT), path, false));
+    const Handle dataset(checked(H5Dopen2(file, name.c_str(), H5P_DEFAULT), path, true));
     const auto extent = static_cast<hsize_t>(size);
-    checked_status(H5Dset_extent(dataset.get(), &extent), path, false);
-    checked_status(H5LTset_attribute_string(dataset.get(), ".", "NAME", note_of(size).c_str()), path, false);
+    checked_status(H5Dset_extent(dataset.get(), &extent), path, true);
+    checked_status(H5LTset_attribute_string(dataset.get(), ".", "NAME", note_of(size).c_str()), path, true);
   }
 }
 

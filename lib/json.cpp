@@ -50,6 +50,8 @@ class Builder : public nlohmann::json_sax<Json> {
       fail_input(fmt::format("{}: is not JSON: the text ends inside a value (line {})", what_, line));
     std::string_view reason = e.what();
     if (const std::size_t colon = reason.rfind(": "); colon != std::string_view::npos) reason.remove_prefix(colon + 2);
+    // A number that overflows has no such part: "[json.exception.out_of_range.406] number overflow ..".
+    if (const std::size_t end = reason.find("] "); reason.starts_with("[json.exception.") && end != std::string_view::npos) reason.remove_prefix(end + 2);
     fail_input(fmt::format("{}: is not JSON: line {} column {}: {}", what_, line, at - start + 1, reason));
   }
 

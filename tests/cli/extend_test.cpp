@@ -203,6 +203,20 @@ TEST_CASE("a file that is not what its spec says is not made longer") {
   CHECK(slurp(scratch / "x.npy") == bytes);
 }
 
+TEST_CASE("whatever byte of an HDF5 file is wrong, the file is to blame and not the system, and a refusal changes nothing") {
+  const Scratch scratch;
+  made(scratch, {"generate", "rope", "--head-dim", "8", "--positions", "16", "--chunk", "1k", "-o", "x.h5"});
+  const std::string bytes = slurp(scratch / "x.h5");
+  for (std::size_t at = 0; at < bytes.size(); at += 93) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(~damaged[at]);
+    spill(scratch / "x.h5", damaged);
+    const Outcome r = run({"extend", "x.h5", "--positions", "40"}, {.folder = scratch.path()});
+    CHECK_MESSAGE((r.status >= 0 && r.status <= 3), at << ": " << r.status << " " << r.err);
+    CHECK((r.status == 0 || slurp(scratch / "x.h5") == damaged));
+  }
+}
+
 TEST_CASE("no room: the old file stays") {
   for (const Form& form : forms) {
     CAPTURE(form.name);

@@ -231,4 +231,12 @@ TEST_CASE("POSENC_SIMD that is no instruction set") {
   CHECK(mentions(refused(rope({}), 2, {.env = {{"POSENC_SIMD", "bogus"}}}), "POSENC_SIMD"));
 }
 
+TEST_CASE("a number in a config that is too large is said in posenc's words") {
+  const Scratch scratch;
+  spill(scratch / "config.json", R"({"max_position_embeddings": 1e400})");
+  const Outcome outcome = run({"inspect", "config.json"}, {.folder = scratch.path()});
+  CHECK(outcome.status == 3);
+  CHECK(outcome.err == "posenc: config.json: is not JSON: line 1 column 33: number overflow parsing '1e400'\n");
+}
+
 }  // namespace posenc::test

@@ -81,6 +81,69 @@ TEST_SUITE("formats") {
     }
   }
 
+  TEST_CASE("a journal of another user is not carried out: whoever may create files in a folder must not write others' files") {
+    const Folder folder;
+    const std::string text = journal_text(folder);
+    const auto put = [&](const char* file, uid_t file_owner, uid_t journal_owner) {
+      spill(folder / "file", file);
+      spill(journal(folder), text);
+      return ::chown((folder / "file").c_str(), file_owner, static_cast<gid_t>(-1)) == 0 &&
+             ::chown(journal(folder).c_str(), journal_owner, static_cast<gid_t>(-1)) == 0;
+    };
+    constexpr uid_t someone = 54321;
+    if (!put(old_text, ::geteuid(), someone)) {
+      REQUIRE(::geteuid() != 0);  // only root can give files away
+      return;
+    }
+    CHECK(failure_of([&] { formats::complete_replacement(folder / "file"); }) == Failure::system);
+    CHECK(slurp(folder / "file") == old_text);
+    CHECK(failure_of([&] { (void)formats::hold(folder / "file"); }) == Failure::system);
+    CHECK(slurp(folder / "file") == old_text);
+    REQUIRE(put("another file by now.", ::geteuid(), someone));
+    formats::complete_replacement(folder / "file");  // not about this file, whoever's it is
+    CHECK(slurp(folder / "file") == "another file by now.");
+    REQUIRE(put(old_text, someone, someone));  // the owner's own
+    formats::complete_replacement(folder / "file");
+    CHECK(slurp(folder / "file") == new_text);
+  }
+
+  TEST_CASE("a journal is no link, no patch covers another, and it is no longer than its file allows") {
+    const Folder folder;
+    const std::string text = journal_text(folder);
+    spill(folder / "file", old_text);
+    spill(folder / "elsewhere", text);
+    REQUIRE(::symlink((folder / "elsewhere").c_str(), journal(folder).c_str()) == 0);
+    formats::complete_replacement(folder / "file");
+    CHECK(slurp(folder / "file") == old_text);
+    REQUIRE(::unlink(journal(folder).c_str()) == 0);
+    std::string made;
+    {
+      const int fd = open_file(folder);
+      formats::replace_bytes(folder / "file", fd, 20, {{2, "23", "XX"}, {3, "3", "Y"}}, [&] { made = slurp(journal(folder)); });
+      ::close(fd);
+    }
+    spill(folder / "file", old_text);
+    spill(journal(folder), made);
+    formats::complete_replacement(folder / "file");
+    CHECK(slurp(folder / "file") == old_text);
+    spill(journal(folder), "posenc-journal-1");
+    REQUIRE(::truncate(journal(folder).c_str(), off_t{4} << 30) == 0);  // a hole: reading it would take 4 GiB
+    formats::complete_replacement(folder / "file");
+    CHECK(slurp(folder / "file") == old_text);
+  }
+
+  TEST_CASE("a held file with a journal that is not about it can be opened") {
+    const Folder folder;
+    const std::string text = journal_text(folder);
+    spill(folder / "file", "something else there");
+    spill(journal(folder), text);
+    const auto held = formats::hold(folder / "file");
+    ::alarm(60);  // a wait for the own lock would have no end
+    formats::complete_replacement(folder / "file");
+    ::alarm(0);
+    CHECK(slurp(folder / "file") == "something else there");
+  }
+
   TEST_CASE("killed right after the commit: opening the file completes it") {
     const Folder folder;
     spill(folder / "file", old_text);
