@@ -288,7 +288,7 @@ std::optional<Section> precision(const Question& question) {
     const std::optional<Rates> rates = rates_of(question.encoding, count);
     if (!rates || rates->truth.empty()) return std::nullopt;
     // What 16 bits cannot hold has no error in them.
-    const auto too_large = [](double rate) { return std::fabs(rate) > 65504; };
+    const auto too_large = [](double rate) { return !(std::fabs(rate) <= 65504); };
     if (std::any_of(rates->float32.begin(), rates->float32.end(), too_large)) return std::nullopt;
     return Writer(question, *rates, count).write();
   });

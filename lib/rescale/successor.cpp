@@ -19,14 +19,15 @@ bool stays(const FieldView& field) { return field.present && !field.group.empty(
 
 std::optional<std::int64_t> said_trained_length(const Settings& said) {
   std::optional<std::int64_t> out;
-  for (const auto& [field, text] : said) {
-    if (std::find(trained_fields.begin(), trained_fields.end(), field) == trained_fields.end()) continue;
-    const std::int64_t length = parse_int(text, field, true);
-    if (length < 1) fail_usage(fmt::format("{} must be at least 1, got {}", field, quoted_word(text)));
-    if (out && *out != length)
-      fail_usage(fmt::format("{} and {} both mean the trained length, but are {} and {}; give one", trained_fields[0], trained_fields[1], *out, length));
-    out = length;
-  }
+  for (const std::string_view name : trained_fields)
+    for (const auto& [field, text] : said) {
+      if (field != name) continue;
+      const std::int64_t length = parse_int(text, field, true);
+      if (length < 1) fail_usage(fmt::format("{} must be at least 1, got {}", field, quoted_word(text)));
+      if (out && *out != length)
+        fail_usage(fmt::format("{} and {} both mean the trained length, but are {} and {}; give one", trained_fields[0], trained_fields[1], *out, length));
+      out = length;
+    }
   return out;
 }
 

@@ -291,14 +291,14 @@ TEST_CASE("lanes that do not turn hold the decay up") {
   // -16, and 24 more is positive.
   const Subject phi = report("rope", {{"head_dim", "80"}, {"rotary_dim", "32"}}, 2048);
   CHECK(count(phi, "decay", "first_negative") == 474);
-  CHECK(said(phi, "decay", "of the 32 lanes that turn can be negative; the 48 that do not turn add 24 to it, so that whole heads attend"));
+  CHECK(said(phi, "decay", "of the 32 lanes that turn can be negative; the 48 that do not turn add 24 to it, so that whole heads score a key"));
   CHECK(said(phi, "base", "are those of the 32 lanes that turn; the 48 others are not in the sums"));
   // 16 of 48 pairs still: by numpy 725 is the first negative sum of the 32 others, which could fall to -32.
   const Subject most = report("rope", {{"head_dim", "96"}, {"rotary_dim", "64"}}, 4096);
   CHECK(count(most, "decay", "first_negative") == 725);
   CHECK(said(most, "decay", "add 16 to it, which makes up for part of it"));
   const Subject whole = report("rope", {{"head_dim", "64"}}, 4096);
-  CHECK(said(whole, "decay", "from distance 725 on a vector can attend to its like less than to a random one"));
+  CHECK(said(whole, "decay", "from distance 725 on a query can score a key equal to itself below a random key"));
   CHECK(!said(whole, "base", "lanes that turn"));
 }
 

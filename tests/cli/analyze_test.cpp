@@ -83,6 +83,11 @@ TEST_CASE("analyze: sizes at the ends") {
   both({"rope", "--base", "0.001"});
   both({"rope", "--head-dim", "4", "--inv-freq", "0,0"});
   both({"rope", "--head-dim", "4", "--inv-freq", "1e300,1e-300"});
+  both({"rope", "--head-dim", "2", "--method", "divisors", "--divisors", "5e-324"});
+  both({"rope", "--method", "llama3", "--factor", "5e-324", "--low-freq-factor", "1", "--high-freq-factor", "4", "--original-max-position-embeddings", "8192"});
+  both({"rope", "--method", "linear", "--factor", "1e-9", "--base", "1e-300"});
+  both({"rope", "--head-dim", "4", "--method", "longrope", "--short-factor", "1,1", "--long-factor", "1e-308,1e-308", "--factor", "4",
+        "--original-max-position-embeddings", "64", "--context", "256"});
   both({"rope", "--method", "linear", "--factor", "0.5"});
   both({"rope", "--positions", "0"});
   const Json silent = both({"swin"});

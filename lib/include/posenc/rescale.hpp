@@ -36,7 +36,8 @@ struct Rescaled {
 [[nodiscard]] bool is_rule_parameter(const Encoding& encoding, std::string_view field);
 
 /// `encoding` under the rule that the settings name, or, where it has no rules, for more positions. Positions become
-/// 0 .. context - 1 unless the settings have others. A rule that wants the trained length takes it from the settings, else
+/// 0 .. context - 1 unless the settings have others; where a config says the trained length, a factor alone is a context too.
+/// A rule that wants the trained length takes it from the settings, else
 /// from the rule that it replaces, else from `trained`. Throws usage.
 [[nodiscard]] Rescaled rescaled(const Encoding& encoding, const Rescaling& how);
 
