@@ -95,7 +95,7 @@ std::optional<Section> wavelengths(const Question& q) {
     if (beyond && !first_outside) first_outside = pair;
     never += turned ? 0 : 1;
     outside += beyond ? 1 : 0;
-    grid.rows.push_back({pair, plain, used, number(plain / used), number(wavelength(plain)), number(wavelength(used)), number(turns(plain, trained)),
+    grid.rows.push_back({pair, number(plain), number(used), number(plain / used), number(wavelength(plain)), number(wavelength(used)), number(turns(plain, trained)),
                          number(turns(plain, context)), number(turns(used, context)), bands.back(), beyond});
   }
   Section out{.key = "wavelengths", .title = "Wavelengths"};
