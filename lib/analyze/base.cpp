@@ -18,13 +18,13 @@ namespace {
 // Positions that a scan may look at: at most 2^30 cosines.
 std::int64_t scan_length(std::size_t pairs) { return (std::int64_t{1} << 30) / static_cast<std::int64_t>(pairs); }
 
-// Rounds of the search that end within a second on one core; each round resolves ten times finer and takes up to ten
+// Rounds of the search that end within half a second on one core; each round resolves ten times finer and takes up to ten
 // times longer. By the size of the question alone, so that the answer does not depend on the machine. 0: not searched.
 int depth_for(std::int64_t length, std::size_t pairs) {
   const double size = static_cast<double>(length) * static_cast<double>(pairs);
   if (size > 0x1p27) return 0;
   if (size > 0x1p24) return 1;
-  if (size > 0x1p23) return 2;  // 131072 positions of 64 pairs are not above it
+  if (size > 0x1p22) return 2;
   return size > 0x1p21 ? 4 : 5;
 }
 
