@@ -159,8 +159,9 @@ class Ruled {
     kept.emplace_back("method", method);
     apply(*made_, kept);
     Settings asked;
+    const std::string_view to_reach = reach_field();
     for (const auto& setting : how_.settings)
-      if (setting.first != "method" && (!among(trained_fields, setting.first) || setting.first == reach_field())) asked.push_back(setting);
+      if (setting.first != "method" && (!among(trained_fields, setting.first) || setting.first == to_reach)) asked.push_back(setting);
     apply(*made_, std::move(asked));
   }
 
@@ -181,7 +182,7 @@ class Ruled {
 
   void put_trained(const std::string& method) {
     Settings about_training = how_.settings;
-    std::erase_if(about_training, [&](const auto& setting) { return setting.first == reach_field(); });
+    std::erase_if(about_training, [to_reach = reach_field()](const auto& setting) { return setting.first == to_reach; });
     const auto said = rescale::said_trained_length(about_training);
     trained_ = rescale::trained_length(said, before_, how_.trained);
     const std::string_view field = trained_field();
@@ -221,27 +222,31 @@ class Ruled {
     made_->set("factor", print(static_cast<double>(*how_.context) / static_cast<double>(*trained_)));
   }
 
-  void put_reach() {
-    if (reach_field().empty() || given(how_.settings, reach_field())) return;
+  // The positions that the context or, where a trained length is known, the factor reaches; nothing where that is no whole number.
+  [[nodiscard]] std::optional<std::int64_t> reach() const {
+    if (how_.context) return how_.context;
     const auto fields = made_->fields();
     const FieldView* factor = find(fields, "factor");
-    if (how_.context)
-      made_->set(reach_field(), print(*how_.context));
-    else if (trained_ && factor->present)
-      made_->set(reach_field(), print(parse_real(factor->value, "factor") * static_cast<double>(*trained_)));
+    if (!trained_ || factor == nullptr || !factor->present) return std::nullopt;
+    const double product = parse_real(factor->value, "factor") * static_cast<double>(*trained_);
+    if (!(product >= 1 && product <= static_cast<double>(max_position) && product == std::floor(product))) return std::nullopt;
+    return static_cast<std::int64_t>(product);
+  }
+
+  void put_reach() {
+    const std::string_view field = reach_field();
+    if (field.empty() || given(how_.settings, field)) return;
+    if (const auto positions = reach()) made_->set(field, print(*positions));
   }
 
   void put_length() {
     const auto fields = made_->fields();
-    std::optional<std::int64_t> reach = how_.context;
-    // The length that a config declares moves with the factor; under the dynamic rules it stays.
-    if (const FieldView* factor = find(fields, "factor"); !reach && how_.trained && trained_ && factor != nullptr && factor->present && find(fields, "length") == nullptr) {
-      const double product = parse_real(factor->value, "factor") * static_cast<double>(*trained_);
-      if (product >= 1 && product <= static_cast<double>(max_position) && product == std::floor(product)) reach = static_cast<std::int64_t>(product);
-    }
-    if (!reach) return;
+    // The length that a config declares moves with the factor; that of a table, and that of the dynamic rules, stays.
+    if (!how_.context && (!how_.trained || find(fields, "length") != nullptr)) return;
+    const auto positions = reach();
+    if (!positions) return;
     for (const std::string_view name : {"length", "positions"})
-      if (find(fields, name) != nullptr && !given(how_.settings, name)) made_->set(name, print(*reach));
+      if (find(fields, name) != nullptr && !given(how_.settings, name)) made_->set(name, print(*positions));
   }
 
   void check_directions() const {

@@ -407,6 +407,11 @@ TEST_CASE("rescale: a config comes out as a config of the same tables") {
       done(plus(plus({"rescale", c.in, "-o", scratch / "direct.npz"}, c.rule), storage));
       CHECK(run({"verify", scratch / "direct.npz", "--against", scratch / "through.npz"}).status == 0);
     }
+  // What the config declares moves with the factor, and so does its table; the dynamic rules keep the trained length.
+  for (const auto& [method, rows] : {std::pair<std::string, std::int64_t>{"yarn", 8192}, {"dynamic", 4096}}) {
+    done({"rescale", llama, "--method", method, "--factor", "2", "--tensor", "cos", "-o", scratch / "moved.npy", "--quiet"});
+    CHECK(load(scratch / "moved.npy").shape[0] == rows);
+  }
   CHECK(Json::parse(done({"rescale", llama, "--method", "linear", "--factor", "2", "-o", scratch / "config.json", "--json", "--quiet"}).out).at("written").at(0).at("format") ==
         "config");
   CHECK(mentions(done({"rescale", data + "/configs/bigscience--bloom-7b1", "--context", "4096", "-o", scratch / "config.json"}).err, "declares no length"));
