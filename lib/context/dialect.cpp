@@ -50,11 +50,11 @@ std::string base_of(const Reading& reading) {
 }
 
 // rope_type in the words of transformers 5, and once.
-void name_rule(ObjectText& block) {
+void name_rule(ObjectText& block, std::string_view model_type) {
   const bool has_new = block.has("rope_type");
   const auto word = has_new ? block.get("rope_type") : block.get("type");
   std::string rule = !word || is_null(*word) ? "\"default\"" : std::string(*word);
-  if (rule == "\"su\"") rule = "\"longrope\"";
+  if (rule == "\"su\"" || (rule == "\"yarn\"" && is_old_longrope("yarn", model_type))) rule = "\"longrope\"";
   if (rule == "\"mrope\"") rule = "\"default\"";
   if (has_new)
     block.remove("type"), block.set("rope_type", rule);
@@ -106,7 +106,7 @@ std::string to_v5(std::string_view text, const OpenedConfig& c, const std::vecto
 
   std::string out = edited(text, home, [&](ObjectText& o) {
     const auto filled = [&](ObjectText block, const Reading& reading, std::string_view key) {
-      name_rule(block);
+      name_rule(block, c.text_type);
       if (!block.has(theta)) block.set(theta, written(text, c, {key}).value_or(base_of(reading)));
       if (share_text && !block.has(share)) block.set(share, *share_text);
       return block.text();
