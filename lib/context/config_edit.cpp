@@ -203,22 +203,28 @@ class Rescaler {
   }
 
   void find_context() {
-    if (factor_ && *factor_ < 1) refuse(fmt::format("factor {} would shorten the context; a factor above 1 lengthens", print(*factor_)));
     context_ = change_.context;
     if (method_ == "base") {
       if (factor_) refuse("method base has no factor; give new_base, and the context that it should reach");
       return;
     }
-    if (context_ && trained_) {
-      if (*context_ < *trained_) refuse(fmt::format("context {} is less than the trained length {}; a longer one is wanted", *context_, *trained_));
-      const double ratio = static_cast<double>(*context_) / static_cast<double>(*trained_);
-      // Llama 3.1 reaches 16 times its length by a factor of 8: there the two are separate numbers.
-      if (factor_ && *factor_ != ratio && method_ != "llama3")
-        refuse(fmt::format("factor {} times the trained length {} is {}, but context says {}; give one of them", print(*factor_), *trained_, print(*factor_ * static_cast<double>(*trained_)), *context_));
-      if (!factor_) factor_ = ratio;
-    } else if (factor_ && trained_) {
+    const auto amplitude = given(change_.settings, "attention_factor");
+    const bool said = factor_.has_value();
+    if (context_ && trained_ && !factor_) factor_ = static_cast<double>(*context_) / static_cast<double>(*trained_);
+    if (factor_)
+      in_file([&] {
+        rescale::check_asked({.method = method_,
+                              .factor = *factor_,
+                              .factor_said = said,
+                              .trained = trained_,
+                              .context = context_,
+                              .attention_factor = amplitude ? std::optional(parse_real(*amplitude, "attention_factor")) : std::nullopt,
+                              .force = change_.force});
+      });
+    if (context_ && trained_) return;
+    if (factor_ && trained_) {
       const double product = *factor_ * static_cast<double>(*trained_);
-      if (product != std::floor(product) || product > positions.max) refuse(fmt::format("factor {} times the trained length {} is {}, no whole number of positions; give context", print(*factor_), *trained_, print(product)));
+      if (product != std::floor(product) || product < 1 || product > positions.max) refuse(fmt::format("factor {} times the trained length {} is {}, no whole number of positions; give context", print(*factor_), *trained_, print(product)));
       context_ = static_cast<std::int64_t>(product);
     } else if (!factor_ && !(context_ && method_.empty())) {  // ALiBi needs no trained length
       refuse("say how far: a factor, or the context that it should reach");
