@@ -17,8 +17,9 @@ enum class ConfigDialect : std::uint8_t { v4, v5 };
 [[nodiscard]] ConfigDialect parse_config_dialect(std::string_view text, std::string_view what);
 
 /// The same config in a dialect: read_config reads the same from it. A text without rotary positions, or of a class with one
-/// spelling only, comes back as it is. Throws usage for what the dialect cannot say.
-[[nodiscard]] std::string in_dialect(std::string_view json_text, std::string_view name, ConfigDialect dialect);
+/// spelling only, comes back as it is, which a remark tells. Throws usage for what the dialect cannot say.
+[[nodiscard]] std::string in_dialect(std::string_view json_text, std::string_view name, ConfigDialect dialect,
+                                     std::vector<std::string>* remarks = nullptr);
 
 /// What rescaled_config is to do.
 struct ConfigChange {
