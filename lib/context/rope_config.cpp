@@ -361,14 +361,14 @@ class RopeReader {
     }
     std::array<std::int64_t, 3> follow{};
     for (std::int64_t pair = 0; pair < rotary / 2; ++pair) ++follow[static_cast<std::size_t>(table.axis(pair))];
-    // Model code cuts off what reaches beyond the last pair, and the time has what is left.
+    // Model code would cut off what reaches beyond the last pair, and turn other pairs than the file says.
     if (!std::equal(follow.begin(), follow.end(), given->value.begin()))
-      model_.warn(fmt::format("{} is {}, but alternating over {} pairs {} follow time, {} height, {} width", given->origin,
-                              fmt::join(given->value, ", "), rotary / 2, follow[0], follow[1], follow[2]));
+      model_.fail(fmt::format("{} is [{}], which cannot alternate over {} pairs: {} would follow time, {} height, {} width; use chunks or correct it",
+                              given->origin, fmt::join(given->value, ", "), rotary / 2, follow[0], follow[1], follow[2]));
     reading.mrope_section = given->value;
     reading.mrope_layout = interleaved ? "interleaved" : "chunked";
-    reading.notes.push_back(fmt::format("three position axes: {} pairs follow time, {} height, {} width, {} ({})", follow[0], follow[1],
-                                        follow[2], reading.mrope_layout, given->origin));
+    reading.notes.push_back(fmt::format("three position axes: {} pairs follow time, {} height, {} width, {} ({})",
+                                        given->value[0], given->value[1], given->value[2], reading.mrope_layout, given->origin));
   }
 
   const Lookup& model_;
