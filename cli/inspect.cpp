@@ -174,7 +174,10 @@ int print_dialect(const std::string& path, ConfigDialect dialect, const Common& 
   if (!starts_like_json(path)) fail_usage(fmt::format("--config-dialect wants a config.json; {} is no JSON text", path));
   const std::string text = read_text(path);
   if (is_spec(text)) fail_usage(fmt::format("--config-dialect wants a model's config.json; {} is a spec", path));
-  fmt::print("{}", in_dialect(text, path, dialect));
+  std::vector<std::string> remarks;
+  fmt::print("{}", in_dialect(text, path, dialect, &remarks));
+  if (!common.quiet)
+    for (const std::string& remark : remarks) say(remark);
   return 0;
 }
 

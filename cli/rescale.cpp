@@ -268,8 +268,7 @@ void report_text(const std::string& path, const char* what, const Common& common
 // A config's successor is a config: its own text, changed where positions are concerned.
 void write_config(const std::string& text, const Options& o, const Common& common) {
   const std::string name = name_of_input(o);
-  const std::vector<std::pair<std::string, bool>> others{{"--force", o.force},
-                                                         {"--for", !o.spec.preset.empty()},
+  const std::vector<std::pair<std::string, bool>> others{{"--for", !o.spec.preset.empty()},
                                                          {"--dtype", !o.spec.dtype.empty()},
                                                          {"--index-dtype", !o.spec.index_dtype.empty()},
                                                          {"--arithmetic", !o.spec.arithmetic.empty()},
@@ -279,7 +278,7 @@ void write_config(const std::string& text, const Options& o, const Common& commo
   for (const auto& [flag, given] : others)
     if (given) fail_usage(fmt::format("{} is a config and {} becomes one, which {} has nothing to do with", name, o.files.out.output, flag));
   if (o.layer_types.size() > 1) fail_usage("a config's rule is written for one layer type at a time; give --layer-type once");
-  ConfigChange change{.context = context_of(o), .settings = o.spec.given.settings, .replace = o.replace};
+  ConfigChange change{.context = context_of(o), .settings = o.spec.given.settings, .replace = o.replace, .force = o.force};
   if (!o.dialect.empty()) change.dialect = parse_config_dialect(o.dialect, "--config-dialect");
   if (!o.layer_types.empty()) change.layer_type = o.layer_types[0];
   std::vector<std::string> remarks;

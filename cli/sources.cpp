@@ -14,6 +14,7 @@
 #include "posenc/config.hpp"
 #include "posenc/error.hpp"
 #include "posenc/presets.hpp"
+#include "posenc/rescale.hpp"
 #include "posenc/text.hpp"
 
 namespace posenc::cli {
@@ -51,7 +52,7 @@ std::optional<std::string> reason_to_leave(const Reading& reading, const std::st
 }
 
 // Flags after a config or spec change every table that knows them; a flag that no table knows is refused.
-void override_settings(Spec& spec, const Given& given) {
+void override_settings(Spec& spec, const Given& given, const std::string& path, std::vector<std::string>& remarks) {
   if (given.settings.empty()) return;
   for (const auto& [field, text] : given.settings) {
     const bool known = std::any_of(spec.tables.begin(), spec.tables.end(), [&, &name = field](const Table& t) { return has(t.encoding->all_fields(), name); });
@@ -62,11 +63,9 @@ void override_settings(Spec& spec, const Given& given) {
   std::vector<bool> taken(given.settings.size());
   std::optional<Error> refusal;
   for (Table& table : spec.tables) {
-    auto changed = table.encoding->clone();
-    std::vector<std::pair<std::string, std::string>> choices;
-    for (const auto& setting : given.settings)
-      if (setting.first == "method") choices.push_back(setting);
-    apply(*changed, choices);
+    Rescaled under = with_method(*table.encoding, given.settings);
+    if (!under.changes.empty()) remarks.push_back(fmt::format("{}: {}{}{}", path, table.name, table.name.empty() ? "" : ": ", under.changes));
+    auto changed = std::move(under.encoding);
     for (std::size_t i = 0; i < given.settings.size(); ++i) {
       const auto& [field, text] = given.settings[i];
       const bool here = has(changed->fields(), field);
@@ -174,11 +173,11 @@ std::optional<Spec> spec_from(const SpecOptions& o, std::vector<std::string>& re
   if (!o.config.empty()) {
     const std::string path = config_path(o.config);
     spec = tables_of_config(read_text(path), path, o, remarks).spec;
-    override_settings(spec, o.given);
+    override_settings(spec, o.given, path, remarks);
   } else if (!o.spec.empty()) {
     spec = Spec::parse(read_text(o.spec), o.spec == "-" ? "standard input" : o.spec);
     check_encoding(spec, o.given, o.spec);
-    override_settings(spec, o.given);
+    override_settings(spec, o.given, o.spec == "-" ? "standard input" : o.spec, remarks);
   } else if (!o.given.encoding.empty()) {
     auto encoding = make_encoding(o.given.encoding);
     apply(*encoding, o.given.settings);

@@ -7,6 +7,7 @@
 #include "context/encoding_of.hpp"
 #include "context/layer_plan.hpp"
 #include "context/lengths.hpp"
+#include "context/own_keys.hpp"
 #include "context/readers.hpp"
 #include "context/rope_rule.hpp"
 #include "encodings/model.hpp"
@@ -144,9 +145,13 @@ class Rescaler {
     Settings wanted = wanted_settings();
     if (among(base_rules, method_))
       write_base();
+    else if (own_dynamic())
+      write_own_dynamic();
     else
       write_block(wanted);
-    if (method_ == "dynamic")
+    if (own_dynamic())
+      write_own_lengths();
+    else if (method_ == "dynamic")
       write_lengths(*trained_);
     else if (context_)
       write_lengths(*context_);
@@ -172,8 +177,8 @@ class Rescaler {
 
   void check_rule() {
     if (method_.empty()) refuse("say which rule lengthens it with method");
-    if (opened_.known != nullptr && !opened_.known->scales)
-      refuse(fmt::format("model_type {} reads no rope_scaling; make its tables with a rule (posenc generate --config --method) instead", opened_.known->model_type));
+    if (by_own_keys(opened_, v5()))
+      if (const auto why = own_refusal(opened_, method_, {base_rules.begin(), base_rules.end()})) refuse(*why);
     if (in_defaults(opened_, original_key) && among(rope_types, method_) && method_ != "longrope")
       refuse(fmt::format("the class of {} knows one rope_type, longrope; method {} would not be read", opened_.known->model_type, method_));
     if (!among(rope_types, method_) && !among(base_rules, method_)) {
@@ -203,22 +208,28 @@ class Rescaler {
   }
 
   void find_context() {
-    if (factor_ && *factor_ < 1) refuse(fmt::format("factor {} would shorten the context; a factor above 1 lengthens", print(*factor_)));
     context_ = change_.context;
     if (method_ == "base") {
       if (factor_) refuse("method base has no factor; give new_base, and the context that it should reach");
       return;
     }
-    if (context_ && trained_) {
-      if (*context_ < *trained_) refuse(fmt::format("context {} is less than the trained length {}; a longer one is wanted", *context_, *trained_));
-      const double ratio = static_cast<double>(*context_) / static_cast<double>(*trained_);
-      // Llama 3.1 reaches 16 times its length by a factor of 8: there the two are separate numbers.
-      if (factor_ && *factor_ != ratio && method_ != "llama3")
-        refuse(fmt::format("factor {} times the trained length {} is {}, but context says {}; give one of them", print(*factor_), *trained_, print(*factor_ * static_cast<double>(*trained_)), *context_));
-      if (!factor_) factor_ = ratio;
-    } else if (factor_ && trained_) {
+    const auto amplitude = given(change_.settings, "attention_factor");
+    const bool said = factor_.has_value();
+    if (context_ && trained_ && !factor_) factor_ = static_cast<double>(*context_) / static_cast<double>(*trained_);
+    if (factor_)
+      in_file([&] {
+        rescale::check_asked({.method = method_,
+                              .factor = *factor_,
+                              .factor_said = said,
+                              .trained = trained_,
+                              .context = context_,
+                              .attention_factor = amplitude ? std::optional(parse_real(*amplitude, "attention_factor")) : std::nullopt,
+                              .force = change_.force});
+      });
+    if (context_ && trained_) return;
+    if (factor_ && trained_) {
       const double product = *factor_ * static_cast<double>(*trained_);
-      if (product != std::floor(product) || product > positions.max) refuse(fmt::format("factor {} times the trained length {} is {}, no whole number of positions; give context", print(*factor_), *trained_, print(product)));
+      if (product != std::floor(product) || product < 1 || product > positions.max) refuse(fmt::format("factor {} times the trained length {} is {}, no whole number of positions; give context", print(*factor_), *trained_, print(product)));
       context_ = static_cast<std::int64_t>(product);
     } else if (!factor_ && !(context_ && method_.empty())) {  // ALiBi needs no trained length
       refuse("say how far: a factor, or the context that it should reach");
@@ -231,7 +242,11 @@ class Rescaler {
     for (const std::string_view field : {"head_dim", "rotary_dim", "frequency_denominator", "pair_stride", "base"})
       if (const Setting* s = find(*reading_, field)) out.emplace_back(s->field, s->value);
     out.emplace_back("method", method_);
-    if (factor_) out.emplace_back("factor", print(*factor_));
+    const bool without_factor = own_dynamic() && opened_.known->own.dynamic_is_flag;
+    if (without_factor && !given(settings_, "variant")) out.emplace_back("variant", "qwen");
+    if (without_factor && given(settings_, "variant").value_or("qwen") != "qwen")
+      refuse(fmt::format("the code of {} knows variant qwen of the dynamic rule alone", opened_.known->model_type));
+    if (factor_ && !without_factor) out.emplace_back("factor", print(*factor_));
     if (method_ == "yarn" || method_ == "llama3" || method_ == "longrope") out.emplace_back(original_key, print(*trained_));
     if (method_ == "dynamic") out.emplace_back(max_key, print(*trained_));
     out.insert(out.end(), settings_.begin(), settings_.end());
@@ -241,7 +256,7 @@ class Rescaler {
     });
     for (const auto& [field, text] : settings_) {
       const bool amplitude = field == "attention_factor" && (method_ == "yarn" || method_ == "longrope");
-      const bool known = is_rule_key(field) || field == "new_base";
+      const bool known = is_rule_key(field) || field == "new_base" || (without_factor && field == "variant");
       if (!amplitude && !known && !is_default(field)) refuse(fmt::format("{} {} has no key that transformers reads; leave it out{}", field, text.substr(0, 40), method_ == "yarn" ? ", or say the amplitude as attention_factor" : ""));
       if (field == "attention_factor" && !amplitude) refuse(fmt::format("rope_type {} has no attention_factor; leave it out", method_));
     }
@@ -360,6 +375,8 @@ class Rescaler {
       base_ = old * *factor_;
     if (!(base_ > bases.min && base_ <= bases.max)) refuse(fmt::format("the new base {} is out of range", plain(base_)));
     refuse_wrong_reach_of_base();
+    const bool own = by_own_keys(opened_, false) && !opened_.known->own.base.empty();
+    if (own) base_ = own_base(opened_, base_);
     const std::string number = json_number(base_);
     std::string_view key = old_base(opened_);
     if (two_bases(opened_)) key = same_layer_type(reading_->layer_type, opened_.known->pattern.chosen) ? opened_.known->pattern.chosen_base : opened_.known->pattern.others_base;
@@ -373,7 +390,10 @@ class Rescaler {
       edit_block([&](ObjectText& block) { block.set(theta, number); });
       written = true;
     }
-    if (!written) text_ = edited(text_, home({key, max_key}), [&](ObjectText& o) { o.set(key, number); });
+    if (own)
+      text_ = with_own_base(text_, opened_, base_);
+    else if (!written)
+      text_ = edited(text_, home({key, max_key}), [&](ObjectText& o) { o.set(key, number); });
     drop_rule();
   }
   void refuse_wrong_reach_of_base() const {
@@ -384,6 +404,10 @@ class Rescaler {
   void drop_rule() {
     const Setting* now = find(*reading_, "method");
     if (now == nullptr || now->value == "default") return;
+    if (by_own_keys(opened_, v5()) && !opened_.known->own.dynamic.empty()) {
+      text_ = with_own_dynamic(text_, opened_, std::nullopt);
+      return;
+    }
     if (v5())
       return edit_block([&](ObjectText& block) {
         clear_rule(block);
@@ -412,6 +436,7 @@ class Rescaler {
     std::vector<std::string_view> keys(capping_keys.begin(), capping_keys.end());
     for (std::string_view key : context_keys)
       if (!among(keys, key)) keys.push_back(key);
+    if (opened_.known != nullptr && !opened_.known->own.trained.empty() && !among(keys, opened_.known->own.trained)) keys.push_back(opened_.known->own.trained);
     for (const Place& place : opened_.text)
       for (std::string_view key : keys)
         if (const auto it = place.object->find(std::string(key)); it != place.object->end() && it->is_number()) {
@@ -421,6 +446,21 @@ class Rescaler {
     if (lengths_written_ > 0 || reading_->encoding != "rope") return;
     text_ = edited(text_, home({theta, scaling, parameters}), [&](ObjectText& o) { o.set(max_key, print(length)); });
     ++lengths_written_;
+  }
+
+  bool own_dynamic() const { return method_ == "dynamic" && opened_.known != nullptr && !opened_.known->own.dynamic.empty(); }
+  void write_own_dynamic() { text_ = with_own_dynamic(text_, opened_, factor_); }
+  // The trained length keeps its key; a length that is declared beside it never shrinks unless one is asked for.
+  void write_own_lengths() {
+    const OwnKeys& own = opened_.known->own;
+    if (!change_.context)
+      for (const Place& place : opened_.text)
+        for (const std::string_view key : context_keys)
+          if (const auto it = place.object->find(std::string(key)); key != own.trained && it != place.object->end() && it->is_number_unsigned())
+            context_ = std::max(*context_, it->get<std::int64_t>());
+    write_lengths(*context_);
+    text_ = with_key(text_, opened_, own.reach, print(*context_));
+    text_ = with_key(text_, opened_, own.trained, print(*trained_));
   }
 
   // What stands in the file now is what was asked for.
@@ -438,9 +478,9 @@ class Rescaler {
         differs("method", "default");
       } else {
         for (const FieldView& f : rope_.fields())
-          if (f.present && (!f.group.empty() || f.name == "method") && given(wanted, f.name) && (is_rule_key(f.name) || f.name == "method")) differs(f.name, f.value);
+          if (f.present && (!f.group.empty() || f.name == "method") && given(wanted, f.name) && (is_rule_key(f.name) || f.name == "method" || own_dynamic())) differs(f.name, f.value);
       }
-      const std::optional<std::int64_t> reach = method_ == "dynamic" ? trained_ : context_;
+      const std::optional<std::int64_t> reach = method_ == "dynamic" && !own_dynamic() ? trained_ : context_;
       if (reach && r.context != reach) refuse(fmt::format("would be read with a context of {} where {} is meant; correct its length keys first", r.context ? print(*r.context) : "none", *reach));
       return;
     }
@@ -462,8 +502,8 @@ class Rescaler {
     if (by_base) text += fmt::format(", base {} (was {})", print(base_), find(*reading_, "base")->value);
     if (factor_) text += fmt::format(", factor {}", print(*factor_));
     if (trained_ && !by_base) text += fmt::format(", trained length {}", *trained_);
-    if (context_ && method_ != "dynamic") text += fmt::format(", positions {}", *context_);
-    if (context_ && method_ != "dynamic" && reading_->context && *reading_->context != *context_) text += fmt::format(" (was {})", *reading_->context);
+    if (context_ && (method_ != "dynamic" || own_dynamic())) text += fmt::format(", positions {}", *context_);
+    if (context_ && (method_ != "dynamic" || own_dynamic()) && reading_->context && *reading_->context != *context_) text += fmt::format(" (was {})", *reading_->context);
     return text;
   }
 
@@ -471,8 +511,10 @@ class Rescaler {
     const Lookup model = opened_.model();
     if (method_ == "linear" && context_)
       remarks_.push_back(fmt::format("{}: vLLM multiplies the declared length by factor once more; there, cap it with --max-model-len {}", name_, *context_));
-    if (method_ == "dynamic")
-      remarks_.push_back(fmt::format("{}: the declared length stays {}, the trained one, from which the dynamic rule counts", name_, *trained_));
+    if (by_own_keys(opened_, v5()))
+      for (const std::string& remark : own_remarks(opened_, method_, trained_.value_or(0))) remarks_.push_back(fmt::format("{}: {}", name_, remark));
+    if (method_ == "dynamic" && !own_dynamic())
+      remarks_.push_back(fmt::format("{}: the declared length stays {}, the trained one, from which the dynamic rule counts; vLLM serves factor times that, {}", name_, *trained_, print(*factor_ * static_cast<double>(*trained_))));
     if (const auto window = model.explicit_only().find({"sliding_window"}); window && window->value->is_number() && reading_->layer_type.empty())
       remarks_.push_back(fmt::format("{}: {} {} stays", name_, window->origin, shown(*window->value)));
     remarks_.push_back(fmt::format("{}: {}", name_, change_text()));

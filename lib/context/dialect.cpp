@@ -7,6 +7,7 @@
 
 #include "context/layer_plan.hpp"
 #include "context/opened.hpp"
+#include "context/own_keys.hpp"
 #include "context/rope_block.hpp"
 #include "posenc/config.hpp"
 #include "posenc/error.hpp"
@@ -50,11 +51,11 @@ std::string base_of(const Reading& reading) {
 }
 
 // rope_type in the words of transformers 5, and once.
-void name_rule(ObjectText& block) {
+void name_rule(ObjectText& block, std::string_view model_type) {
   const bool has_new = block.has("rope_type");
   const auto word = has_new ? block.get("rope_type") : block.get("type");
   std::string rule = !word || is_null(*word) ? "\"default\"" : std::string(*word);
-  if (rule == "\"su\"") rule = "\"longrope\"";
+  if (rule == "\"su\"" || (rule == "\"yarn\"" && is_old_longrope("yarn", model_type))) rule = "\"longrope\"";
   if (rule == "\"mrope\"") rule = "\"default\"";
   if (has_new)
     block.remove("type"), block.set("rope_type", rule);
@@ -106,7 +107,7 @@ std::string to_v5(std::string_view text, const OpenedConfig& c, const std::vecto
 
   std::string out = edited(text, home, [&](ObjectText& o) {
     const auto filled = [&](ObjectText block, const Reading& reading, std::string_view key) {
-      name_rule(block);
+      name_rule(block, c.text_type);
       if (!block.has(theta)) block.set(theta, written(text, c, {key}).value_or(base_of(reading)));
       if (share_text && !block.has(share)) block.set(share, *share_text);
       return block.text();
@@ -231,6 +232,27 @@ std::string to_v4(std::string_view text, std::string_view name, const OpenedConf
   return without(std::move(out), c, home, {parameters});
 }
 
+// DBRX: transformers 4 reads the base in attn_config, transformers 5 in rope_parameters; one does not mind the other's.
+std::string own_to_v5(std::string text, const OpenedConfig& c, const std::vector<Reading>& readings) {
+  const Reading* reading = of_type(readings, "");
+  if (reading == nullptr || written(text, c, {parameters})) return text;
+  const std::string unit = unit_of(text);
+  return edited(text, home_of(c, {"attn_config"}), [&](ObjectText& o) {
+    ObjectText block = ObjectText::inside(o, unit);
+    block.set("rope_type", "\"default\"");
+    block.set(theta, base_of(*reading));
+    o.set(parameters, block.text(), "attn_config");
+  });
+}
+std::string own_to_v4(std::string text, std::string_view name, const OpenedConfig& c) {
+  const auto found = written(text, c, {parameters});
+  if (!found || !is_object(*found)) return text;
+  const OldBlock old = taken_apart(*found, c);
+  if (old.scaling != "null") cannot(name, fmt::format("{} has a rule, which this model's class did not read", parameters));
+  if (old.base) text = with_own_base(std::move(text), c, parse_real(*old.base, theta));
+  return without(std::move(text), c, "\n", {parameters});
+}
+
 // Image towers that rotate have a base and no rule.
 std::string tower_in(std::string text, OpenedConfig& c, ConfigDialect dialect) {
   for (const Place& tower : c.whole().objects("vision_config")) {
@@ -299,14 +321,22 @@ ConfigDialect parse_config_dialect(std::string_view text, std::string_view what)
   fail_usage(fmt::format("{} wants 4 (rope_theta and rope_scaling) or 5 (rope_parameters), got {}", what, quoted_word(text)));
 }
 
-std::string in_dialect(std::string_view json_text, std::string_view name, ConfigDialect dialect) {
+std::string in_dialect(std::string_view json_text, std::string_view name, ConfigDialect dialect, std::vector<std::string>* remarks) {
   const ConfigReading reading = read_config(json_text, name);
   config::OpenedConfig opened(json_text, name);
   std::string out(json_text);
   if (opened.known == nullptr || opened.known->scales)
     out = dialect == ConfigDialect::v5 ? config::to_v5(json_text, opened, reading.readings) : config::to_v4(json_text, name, opened);
+  else if (opened.known->scales_in_5)
+    out = dialect == ConfigDialect::v5 ? config::own_to_v5(std::move(out), opened, reading.readings) : config::own_to_v4(std::move(out), name, opened);
   out = config::tower_in(std::move(out), opened, dialect);
   config::check_same_readings(json_text, out, name, fmt::format("cannot be said in dialect {}", dialect == ConfigDialect::v4 ? 4 : 5));
+  if (remarks != nullptr && out == json_text) {
+    if (config::of_type(reading.readings, "") == nullptr)
+      remarks->push_back(fmt::format("{}: has no rotary positions, which is all that the dialects spell differently; nothing changes", name));
+    else if (opened.known != nullptr && !opened.known->scales && !opened.known->scales_in_5)
+      remarks->push_back(fmt::format("{}: the code of {} reads neither rope_scaling nor rope_parameters and has one spelling; nothing changes", name, opened.known->model_type));
+  }
   return out;
 }
 

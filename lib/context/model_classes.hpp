@@ -42,6 +42,15 @@ struct EveryNth {
   std::string_view chosen_base = "rope_theta", others_base = "rope_theta";  ///< keys of their bases
 };
 
+/// The keys by which a class that reads no rope_scaling can be told of a rule all the same.
+struct OwnKeys {
+  std::string_view base = "";     ///< key of the base, "attn_config.rope_theta" in an object; "": the base stands in its code
+  double unit = 1;                ///< the base is this times the key's value
+  std::string_view dynamic = "";  ///< key that turns its dynamic rule on: true, or the factor
+  bool dynamic_is_flag = false;
+  std::string_view trained = "", reach = "";  ///< lengths: above which the dynamic rule acts, and for which the model is declared
+};
+
 struct ModelClass {
   std::string_view model_type = "";
   Family family = Family::rope;
@@ -54,6 +63,8 @@ struct ModelClass {
   bool interleaved_mrope = false;     ///< position axes alternate lane by lane
   std::int64_t extra_tokens = 0;      ///< image tables: rows beside the patches
   bool scales = true;                 ///< false: its code reads no rope_scaling
+  bool scales_in_5 = false;           ///< but transformers 5 reads rope_parameters
+  OwnKeys own = {};
   std::string_view architecture = "";  ///< name in architectures.inc
 };
 

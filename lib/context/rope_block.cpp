@@ -35,13 +35,15 @@ void sort_block(const Lookup& model, const Place& block, RopeBlocks& blocks) {
     blocks.per_layer.push_back({key, Place{value.is_null() ? nullptr : &value, block.prefix + key + ".", block.label}});
 }
 
-std::string common_name(std::string_view word) {
-  if (word == "su") return "longrope";    // the name in the first Phi-3 files
+std::string common_name(std::string_view word, std::string_view model_type) {
+  if (word == "su" || is_old_longrope(word, model_type)) return "longrope";
   if (word == "mrope") return "default";  // several position axes, plain frequencies
   return std::string(word);
 }
 
 }  // namespace
+
+bool is_old_longrope(std::string_view word, std::string_view model_type) { return word == "yarn" && model_type == "phi3"; }
 
 RopeBlocks find_rope_blocks(const Lookup& model) {
   RopeBlocks blocks;
@@ -64,14 +66,14 @@ RopeBlocks find_rope_blocks(const Lookup& model) {
   return blocks;
 }
 
-Given<std::string> rope_rule(const Lookup& block) {
+RopeRule rope_rule(const Lookup& block) {
   static const std::vector<std::string> rules{"default", "linear", "dynamic", "yarn", "llama3", "longrope", "proportional"};
   std::optional<Given<std::string>> rule;
   for (const Place& place : block.places())
     for (std::string_view key : {"rope_type", "type"}) {
       const auto word = block.at({place}).explicit_only().word({key});
       if (!word) continue;
-      if (rule && common_name(rule->value) != common_name(word->value))
+      if (rule && common_name(rule->value, block.owner()) != common_name(word->value, block.owner()))
         block.fail(fmt::format("{} is {} but {} is {}; remove the wrong one", word->origin, in_quotes(word->value), rule->origin,
                                in_quotes(rule->value)));
       if (!rule)
@@ -83,9 +85,9 @@ Given<std::string> rope_rule(const Lookup& block) {
     if (block.has({"factor", "short_factor", "long_factor"}))
       block.fail(fmt::format("{}factor stands without {}rope_type; name the rule", block.places().front().prefix,
                              block.places().front().prefix));
-    return {"default", block.places().empty() ? "no rope_scaling" : "no rope_type"};
+    return {{"default", block.places().empty() ? "no rope_scaling" : "no rope_type"}};
   }
-  const std::string name = common_name(rule->value);
+  const std::string name = common_name(rule->value, block.owner());
   if (name == "ntk")
     block.fail(fmt::format(
         "{} is \"ntk\", a name that several model codes give to different rules; state rope_theta after scaling, or use dynamic",
@@ -93,7 +95,7 @@ Given<std::string> rope_rule(const Lookup& block) {
   if (std::find(rules.begin(), rules.end(), name) == rules.end())
     block.fail(fmt::format("{} is {}, an unknown rope_type{}; use {}", rule->origin, in_quotes(rule->value),
                            did_you_mean(name.substr(0, 64), rules), one_of(rules)));
-  return {name, rule->origin};
+  return {{name, rule->origin}, rule->value};
 }
 
 }  // namespace posenc::config

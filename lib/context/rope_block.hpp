@@ -17,6 +17,12 @@ struct RopeBlocks {
 [[nodiscard]] RopeBlocks find_rope_blocks(const Lookup& model);
 
 /// The rule that a block names, in posenc's spelling: default, linear, dynamic, yarn, llama3, longrope, proportional.
-[[nodiscard]] Given<std::string> rope_rule(const Lookup& block);
+struct RopeRule : Given<std::string> {
+  std::string word{};  ///< as the file spells it; "" where it names none
+};
+[[nodiscard]] RopeRule rope_rule(const Lookup& block);
+
+/// "yarn" where it means longrope: the class of Phi-3 reads "su" and "yarn" of its first files so (transformers, Phi3Config).
+[[nodiscard]] bool is_old_longrope(std::string_view word, std::string_view model_type);
 
 }  // namespace posenc::config

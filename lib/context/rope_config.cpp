@@ -8,6 +8,8 @@
 #include "context/readers.hpp"
 #include "context/rope_block.hpp"
 #include "context/rope_rule.hpp"
+#include "encodings/mrope.hpp"
+#include "posenc/error.hpp"
 
 namespace posenc::config {
 namespace {
@@ -343,19 +345,26 @@ class RopeReader {
   void sections(Reading& reading, const Lookup& block, std::int64_t rotary) const {
     const auto given = block.counts({"mrope_section"}, {0, lanes.max});
     if (!given) return;
-    std::int64_t sum = 0;
-    for (std::int64_t part : given->value) sum += part;
-    if (given->value.size() != 3 || sum != rotary / 2)
-      model_.fail(fmt::format("{} has {} parts with the sum {}; write three (time, height, width) that make {} pairs",
-                              given->origin, given->value.size(), sum, rotary / 2));
     const auto stated = block.flag({"mrope_interleaved"});
     const bool interleaved = stated ? stated->value : known_ != nullptr && known_->interleaved_mrope;
-    if (interleaved)  // height at pairs 1, 4, .., width at 2, 5, ..: the last must still be a pair
-      for (std::size_t axis : {std::size_t{1}, std::size_t{2}})
-        if (const std::int64_t part = given->value[axis];
-            part > 0 && static_cast<std::int64_t>(axis) + 3 * (part - 1) >= rotary / 2)
-          model_.fail(fmt::format("{}[{}] is {}, too many to alternate over {} pairs; use chunks or correct it", given->origin,
-                                  axis, part, rotary / 2));
+    const Mrope table{.head_dim = rotary,
+                      .mrope_section = {given->value.begin(), given->value.end()},
+                      .arrangement = interleaved ? MropeArrangement::interleaved : MropeArrangement::chunked};
+    const auto refuse = [&](const std::string& why) {
+      model_.fail(fmt::format("{}: {}; write three numbers (time, height, width) that make {} pairs", given->origin, why, rotary / 2));
+    };
+    if (given->value.empty()) refuse("is an empty list");  // of a table it would mean the usual sections
+    try {
+      table.check();
+    } catch (const Error& e) {
+      refuse(e.what());
+    }
+    std::array<std::int64_t, 3> follow{};
+    for (std::int64_t pair = 0; pair < rotary / 2; ++pair) ++follow[static_cast<std::size_t>(table.axis(pair))];
+    // Model code would cut off what reaches beyond the last pair, and turn other pairs than the file says.
+    if (!std::equal(follow.begin(), follow.end(), given->value.begin()))
+      model_.fail(fmt::format("{} is [{}], which cannot alternate over {} pairs: {} would follow time, {} height, {} width; use chunks or correct it",
+                              given->origin, fmt::join(given->value, ", "), rotary / 2, follow[0], follow[1], follow[2]));
     reading.mrope_section = given->value;
     reading.mrope_layout = interleaved ? "interleaved" : "chunked";
     reading.notes.push_back(fmt::format("three position axes: {} pairs follow time, {} height, {} width, {} ({})",

@@ -251,6 +251,8 @@ class RuleReader {
   }
 
   void longrope() {
+    if (is_old_longrope(rule_.word, block_.owner()))
+      reading_.notes.push_back(fmt::format("{} is \"yarn\", which the class of {} reads as longrope", rule_.origin, block_.owner()));
     const auto trained = need(original(), "original_max_position_embeddings");
     const auto length = declared();
     const auto given = block_.real({"factor"}, factors);
@@ -321,7 +323,7 @@ class RuleReader {
   const Lookup& model_;
   const ModelClass* known_;
   Given<std::int64_t> rotary_dim_;
-  Given<std::string> rule_;
+  RopeRule rule_;
 };
 
 }  // namespace

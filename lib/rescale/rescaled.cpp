@@ -19,12 +19,8 @@ namespace {
 using rescale::Settings, rescale::trained_fields;
 
 constexpr std::string_view plain_method = rescale::Plain::name;
-// Parameters of an encoding that belong to the rule in force though every rule has them.
-constexpr std::string_view magnitudes[] = {"attention_factor", "softmax_multiplier"};
 // What encodings call the number of positions.
 constexpr std::string_view length_fields[] = {"positions", "length", "key_length", "query_length"};
-// cos and sin times 3: 0.1 ln(factor) + 1 gets there at a factor of 5e8.
-constexpr double largest_amplitude = 3;
 
 template <class List>
 bool among(const List& list, std::string_view name) {
@@ -121,7 +117,7 @@ class Ruled {
     put_trained(*method);
     put_factor(*method);
     put_length();
-    check_directions();
+    check_directions(*method);
     made_->check();
     return {std::move(made_), ""};
   }
@@ -153,7 +149,7 @@ class Ruled {
     Settings kept;
     for (const FieldView& f : before_) {
       if (!f.present || f.name == "method" || (!f.group.empty() && (now_ != method || !rescale::stays(f)))) continue;
-      if ((drops && among(magnitudes, f.name)) || given(how_.settings, f.name)) continue;
+      if ((drops && rescale::is_magnitude(f.name)) || given(how_.settings, f.name)) continue;
       kept.emplace_back(f.name, f.value);
     }
     kept.emplace_back("method", method);
@@ -201,21 +197,12 @@ class Ruled {
     put_reach();
     const auto fields = made_->fields();
     const FieldView* factor = find(fields, "factor");
-    const auto said = given(how_.settings, "factor");
     if (factor == nullptr) return;
     if (!how_.context) {
       if (!factor->present) fail_usage(fmt::format("method {} needs factor or context, the positions that it should reach", method));
       return;
     }
-    if (said) {
-      const double value = parse_real(*said, "factor");
-      if (trained_ && static_cast<double>(*how_.context) / static_cast<double>(*trained_) != value)
-        fail_usage(
-            fmt::format("factor {} times the trained length {} is {}, but context says {}; give one of them, and positions where the table should "
-                        "have fewer or more rows",
-                        print(value), *trained_, print(value * static_cast<double>(*trained_)), *how_.context));
-      return;
-    }
+    if (given(how_.settings, "factor")) return;
     if (!trained_)
       fail_usage(fmt::format("the factor is context {} over the length that the model was trained for, which nothing here says; give {} or factor",
                              *how_.context, trained_field().empty() ? trained_fields[0] : trained_field()));
@@ -249,27 +236,19 @@ class Ruled {
       if (find(fields, name) != nullptr && !given(how_.settings, name)) made_->set(name, print(*positions));
   }
 
-  void check_directions() const {
-    if (how_.force) return;
+  void check_directions(const std::string& method) const {
     const auto fields = made_->fields();
-    if (const FieldView* f = find(fields, "factor"); f != nullptr && f->present) {
-      const double factor = parse_real(f->value, "factor");
-      if (factor < 1 && how_.context && !given(how_.settings, "factor"))
-        fail_usage(fmt::format(
-            "context {} is less than the trained length {}: factor {} would shorten, a factor above 1 lengthens; give force to take it all the same",
-            *how_.context, *trained_, f->value));
-      if (factor < 1)
-        fail_usage(
-            fmt::format("factor {} would shorten the context, a factor above 1 lengthens: a frequency scale of {} is factor {}; give force to take "
-                        "it all the same",
-                        f->value, f->value, print(1 / factor)));
-    }
-    if (const auto text = given(how_.settings, "attention_factor"))
-      if (parse_real(*text, "attention_factor") > largest_amplitude)
-        fail_usage(
-            fmt::format("attention_factor {} multiplies cos and sin, where 1 or a little more is meant and never the context ratio; leave it out, or "
-                        "give force to take it all the same",
-                        *text));
+    const FieldView* factor = find(fields, "factor");
+    const bool has_factor = factor != nullptr && factor->present;
+    const auto amplitude = given(how_.settings, "attention_factor");
+    rescale::check_asked({.method = method,
+                          .factor = has_factor ? parse_real(factor->value, "factor") : 1,
+                          .factor_said = given(how_.settings, "factor").has_value(),
+                          .trained = has_factor ? trained_ : std::nullopt,
+                          .context = has_factor ? how_.context : std::nullopt,
+                          .attention_factor = amplitude ? std::optional(parse_real(*amplitude, "attention_factor")) : std::nullopt,
+                          .force = how_.force},
+                         ", and positions where the table should have fewer or more rows");
   }
 
   const Encoding& encoding_;
@@ -288,7 +267,7 @@ bool takes_rules(const Encoding& encoding) { return find(encoding.fields(), "met
 bool is_rule_parameter(const Encoding& encoding, std::string_view field) {
   if (!takes_rules(encoding)) return false;
   const auto fields = encoding.all_fields();
-  return among(magnitudes, field) ||
+  return rescale::is_magnitude(field) ||
          std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == field && (f.name == "method" || !f.group.empty()); });
 }
 

@@ -18,6 +18,9 @@ using Settings = std::vector<std::pair<std::string, std::string>>;  ///< (field,
 /// What rules call the length that the model was trained for.
 inline constexpr std::array<std::string_view, 2> trained_fields{"original_max_position_embeddings", "max_position_embeddings"};
 
+/// Parameters that every rule has and that belong to the one in force all the same.
+[[nodiscard]] bool is_magnitude(std::string_view field);
+
 /// Whether the frequencies are the plain ones: under no rule, or under one that is nothing but a factor, and that 1 (p-RoPE as
 /// trained). Fields are those of the encoding.
 [[nodiscard]] bool plain_yet(const std::vector<FieldView>& fields);
@@ -32,5 +35,20 @@ inline constexpr std::array<std::string_view, 2> trained_fields{"original_max_po
 [[nodiscard]] std::optional<std::int64_t> said_trained_length(const Settings& said);
 [[nodiscard]] std::optional<std::int64_t> trained_length(std::optional<std::int64_t> said, const std::vector<FieldView>& in_force,
                                                          std::optional<std::int64_t> declared);
+
+/// What a rule that has a factor is asked for, whether it goes into a table or into a config.
+struct Asked {
+  std::string_view method;
+  double factor;                         ///< as said, else context over the trained length
+  bool factor_said;
+  std::optional<std::int64_t> trained, context;  ///< positions
+  std::optional<double> attention_factor;        ///< as said
+  bool force;                                    ///< a factor below 1 and a wild amplitude are meant
+};
+
+/// Throws usage for a factor and a context that contradict each other (llama3 and dynamic have them apart: Llama 3.1 reaches 16
+/// times its length with a factor of 8), and, without force, for what shortens and for an amplitude that is a context ratio.
+/// `advice` ends the first of these sentences.
+void check_asked(const Asked& asked, std::string_view advice = "");
 
 }  // namespace posenc::rescale

@@ -117,7 +117,11 @@ TEST_CASE("linear raises the maximum, dynamic keeps it, ntk is another base") {
   CHECK(posenc::read_config(linear, "config.json").lengths.served == 16384);
   CHECK(posenc::read_config(linear, "config.json").lengths.findings.size() == 1);
 
-  const std::string dynamic = rescaled(llama(), {.method = "dynamic", .factor = 2});
+  remarks.clear();
+  const std::string dynamic = posenc::rescaled_config(llama(), "config.json", {.method = "dynamic", .factor = 2, .context = 65536}, &remarks);
+  REQUIRE(!remarks.empty());  // no key of the file holds the 65536
+  CHECK(remarks[0].find("stays 4096") != std::string::npos);
+  CHECK(remarks[0].find("vLLM serves factor times that, 8192") != std::string::npos);
   CHECK(Json::parse(dynamic).at("max_position_embeddings") == 4096);
   CHECK(setting(reading(dynamic), "max_position_embeddings") == "4096");
   CHECK(posenc::read_config(dynamic, "config.json").lengths.served == 8192);

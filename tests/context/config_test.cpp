@@ -506,6 +506,54 @@ TEST_CASE("wrong kinds and sizes are named with key and value") {
   refused(llama(R"(,"rope_scaling":{"rope_type":4})"), {"rope_scaling.rope_type is 4"});
 }
 
+TEST_CASE("Phi-3's first files: yarn with two lists is longrope") {
+  // Phi3Config of transformers turns "su" and "yarn" into longrope; the same file with the new word must be read alike.
+  const std::string with_su = slurp(folder + "microsoft--Phi-3-mini-128k-instruct/config.json");
+  const auto named = [&](const std::string& word, const std::string& model = "phi3") {
+    Json json = Json::parse(with_su);
+    json["model_type"] = model;
+    json["rope_scaling"].erase("type"), json["rope_scaling"].erase("rope_type");
+    json["rope_scaling"]["type"] = word;
+    return json.dump();
+  };
+  const ConfigReading now = posenc::read_config(named("longrope"), "config.json"), old = posenc::read_config(named("yarn"), "config.json");
+  REQUIRE(old.readings.size() == 1);
+  CHECK(setting(old.readings[0], "method") == "longrope");
+  REQUIRE(old.readings[0].settings.size() == now.readings[0].settings.size());
+  for (const Setting& s : now.readings[0].settings) CHECK(setting(old.readings[0], s.field) == s.value);
+  CHECK(old.readings[0].attention_factor == now.readings[0].attention_factor);
+  CHECK(noted(old.readings[0], "rope_scaling.type is \"yarn\", which the class of phi3 reads as longrope"));
+  CHECK(!noted(now.readings[0], "yarn"));
+  // In the new dialect it has its own name; another class means YaRN by it.
+  CHECK(Json::parse(posenc::in_dialect(named("yarn"), "config.json", posenc::ConfigDialect::v5)).at("rope_parameters").at("rope_type") == "longrope");
+  CHECK_THROWS_AS((void)posenc::read_config(named("yarn", "phimoe"), "config.json"), posenc::Error);
+  // Both words at once say the same.
+  Json both = Json::parse(named("yarn"));
+  both["rope_scaling"]["rope_type"] = "longrope";
+  CHECK(setting(posenc::read_config(both.dump(), "config.json").readings.at(0), "method") == "longrope");
+}
+
+TEST_CASE("interleaved sections that reach beyond the last pair are refused with what they would give") {
+  // Model code takes pairs 1, 4, .. below 3 * height, 2, 5, .. below 3 * width, of those that there are, and the time elsewhere.
+  // Counted here pair by pair.
+  const auto config = [](const std::string& section, int head_dim) {
+    return fmt::format(R"({{"model_type":"qwen3_vl_text","hidden_size":4096,"num_attention_heads":32,"head_dim":{},"rope_theta":5e6,
+                           "rope_scaling":{{"rope_type":"default","mrope_section":{}}}}})", head_dim, section);
+  };
+  const auto counted = [](std::array<int, 3> section, int pairs, const char* form) {
+    std::array<int, 3> n{};
+    for (int i = 0; i < pairs; ++i) ++n[static_cast<std::size_t>(i % 3 == 1 && i < 3 * section[1] ? 1 : i % 3 == 2 && i < 3 * section[2] ? 2 : 0)];
+    return fmt::format(fmt::runtime(form), n[0], n[1], n[2]);
+  };
+  const char* would = "{} would follow time, {} height, {} width";
+  refused(config("[16,24,24]", 128), {"mrope_section is [16, 24, 24]", counted({16, 24, 24}, 64, would)});
+  refused(config("[3,4,5]", 24), {"mrope_section is [3, 4, 5]", counted({3, 4, 5}, 12, would)});
+  refused(config("[24,20,24]", 128), {"mrope_section", "64 pairs"});
+  for (const auto& [section, parts] : {std::pair("[24,20,20]", std::array{24, 20, 20}), std::pair("[22,21,21]", std::array{22, 21, 21})})
+    CHECK(noted(posenc::read_config(config(section, 128), "config.json").readings.at(0),
+                counted(parts, 64, "{} pairs follow time, {} height, {} width")));
+}
+
 TEST_CASE("the dialects of one thing read alike") {
   const auto method = [](const std::string& scaling) {
     return setting(posenc::read_config(llama(R"(,"rope_theta":1e4,"rope_scaling":)" + scaling), "config.json").readings.front(),
@@ -519,8 +567,8 @@ TEST_CASE("the dialects of one thing read alike") {
   CHECK(method(R"({"type":"mrope","rope_type":"default","mrope_section":[16,24,24]})") == "default");
   CHECK(method(R"({"type":"dynamic","alpha":1000.0,"factor":1.0})") == "ntk");
   refused(llama(R"(,"rope_scaling":{"type":"mrope","mrope_section":[16,24,25]})"), {"mrope_section", "64"});
-  refused(llama(R"(,"rope_scaling":{"type":"mrope","mrope_interleaved":true,"mrope_section":[16,24,24]})"),
-          {"mrope_section[1] is 24"});
+  refused(llama(R"(,"rope_scaling":{"type":"mrope","mrope_section":[16,48]})"), {"mrope_section", "three numbers"});
+  refused(llama(R"(,"rope_scaling":{"type":"mrope","mrope_section":[]})"), {"mrope_section", "empty"});
   // One flat base may repeat the base of one layer type, and blocks per layer type may be null.
   const ConfigReading nested = posenc::read_config(
       llama(

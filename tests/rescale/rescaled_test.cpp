@@ -3,8 +3,10 @@
 
 #include "encodings/rope.hpp"
 #include "encodings/sinusoidal.hpp"
+#include "posenc/config_edit.hpp"
 #include "posenc/error.hpp"
 #include "posenc/rescale.hpp"
+#include "posenc/text.hpp"
 
 namespace {
 
@@ -68,4 +70,79 @@ TEST_CASE("rescaled: refusals are sentences about parameters") {
   CHECK(is_rule_parameter(*rope, "attention_factor"));
   CHECK_FALSE(is_rule_parameter(*rope, "base"));
   CHECK_FALSE(is_rule_parameter(*sinusoidal, "factor"));
+}
+
+TEST_CASE("a factor, a context and an amplitude are judged alike for a table and for a config") {
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+  // Trained for 8192 both: what is said about the change must be the same, and so must whether it is taken.
+  const auto rope = erase(Rope{.head_dim = 128, .base = 500000, .positions = Positions::range(0, 8192)});
+  const std::string config = R"({"model_type":"llama","hidden_size":4096,"num_attention_heads":32,"max_position_embeddings":8192,"rope_theta":500000.0})";
+  struct Case {
+    std::string method;
+    std::optional<double> factor;
+    std::optional<std::int64_t> context;
+    Settings settings;
+    bool force, taken;
+    std::string_view word;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"llama3", 8, 131072, {}, false, true, ""},  // Llama 3.1 ships 8, 8192 and 131072
+           {"dynamic", 2, 32768, {}, false, true, ""},
+           {"yarn", 8, 131072, {}, false, false, "factor 8 times the trained length 8192 is 65536, but context says 131072"},
+           {"yarn", 8, 131072, {}, true, false, "give one of them"},  // no force makes two numbers one
+           {"yarn", 16, 131072, {}, false, true, ""},
+           {"linear", 0.5, {}, {}, false, false, "a frequency scale of 0.5 is factor 2; give force"},
+           {"linear", 0.5, {}, {}, true, true, ""},
+           {"linear", {}, 4096, {}, false, false, "context 4096 is less than the trained length 8192: factor 0.5"},
+           {"linear", {}, 4096, {}, true, true, ""},
+           {"llama3", 8, 4096, {}, false, false, "context 4096 is less"},
+           {"yarn", 4, {}, {{"attention_factor", "4"}}, false, false, "attention_factor 4 multiplies cos and sin"},
+           {"yarn", 4, {}, {{"attention_factor", "4"}}, true, true, ""},
+           {"yarn", 4, {}, {{"attention_factor", "3"}}, false, true, ""},
+       }) {
+    INFO(c.method, " ", c.word);
+    Rescaling how{.settings = c.settings, .context = c.context, .trained = 8192, .force = c.force};
+    how.settings.emplace_back("method", c.method);
+    if (c.factor) how.settings.emplace_back("factor", print(*c.factor));
+    const std::string table = refusal(*rope, how);
+    std::string written = "taken";
+    try {
+      (void)rescaled_config(config, "c", {.method = c.method, .factor = c.factor, .context = c.context, .settings = c.settings, .force = c.force});
+    } catch (const Error& e) {
+      written = e.what();
+    }
+    CHECK((table == "taken") == c.taken);
+    CHECK((written == "taken") == c.taken);
+    CHECK_MESSAGE((c.taken || table.find(c.word) != std::string::npos), table);
+    CHECK_MESSAGE((c.taken || written.find(c.word) != std::string::npos), written);
+  }
+  const Rescaled made = rescaled(*rope, {.settings = {{"method", "llama3"}, {"factor", "8"}}, .context = 131072, .trained = 8192});
+  CHECK(value(*made.encoding, "factor") == "8");
+  CHECK(value(*made.encoding, "positions") == "131072");
+  CHECK(value(*made.encoding, "original_max_position_embeddings") == "8192");
+}
+
+TEST_CASE("with_method: what both rules have stays, the rest is told") {
+  const auto yarn = rescaled(*erase(Rope{.head_dim = 8, .positions = Positions::range(0, 16)}),
+                             {.settings = {{"method", "yarn"}, {"factor", "4"}, {"original_max_position_embeddings", "4096"}, {"beta_fast", "48"}, {"attention_factor", "1.2"}}})
+                        .encoding;
+  const Rescaled linear = with_method(*yarn, {{"method", "linear"}});
+  CHECK(value(*linear.encoding, "factor") == "4");
+  CHECK(value(*linear.encoding, "attention_factor").empty());
+  CHECK(linear.changes == "method linear in the place of yarn; factor 4 stays; attention_factor 1.2, original_max_position_embeddings 4096, beta_fast 48 dropped with the rule that they belonged to");
+  // The trained length has two names; what is said anew is neither kept nor dropped.
+  const Rescaled dynamic = with_method(*yarn, {{"factor", "2"}, {"method", "dynamic"}, {"attention_factor", "1"}});
+  CHECK(value(*dynamic.encoding, "max_position_embeddings") == "4096");
+  CHECK(value(*dynamic.encoding, "factor") == "1");  // the caller's to set
+  CHECK(dynamic.changes == "method dynamic in the place of yarn; original_max_position_embeddings 4096 stays; beta_fast 48 dropped with the rule that it belonged to");
+  const Rescaled none = with_method(*yarn, {{"method", "default"}});
+  CHECK(value(*none.encoding, "method") == "default");
+  CHECK(none.changes.find("factor 4") != std::string::npos);
+  // The same method, no method, and an amplitude that belongs to no rule.
+  CHECK(value(*with_method(*yarn, {{"method", "yarn"}, {"factor", "8"}}).encoding, "beta_fast") == "48");
+  CHECK(with_method(*yarn, {{"method", "yarn"}}).changes.empty());
+  CHECK(value(*with_method(*yarn, {{"factor", "8"}}).encoding, "attention_factor") == "1.2");
+  const auto loud = erase(Rope{.head_dim = 8, .attention_factor = 1.5});
+  CHECK(value(*with_method(*loud, {{"method", "linear"}}).encoding, "attention_factor") == "1.5");
+  CHECK(with_method(*loud, {{"method", "linear"}}).changes.empty());
 }

@@ -17,8 +17,9 @@ enum class ConfigDialect : std::uint8_t { v4, v5 };
 [[nodiscard]] ConfigDialect parse_config_dialect(std::string_view text, std::string_view what);
 
 /// The same config in a dialect: read_config reads the same from it. A text without rotary positions, or of a class with one
-/// spelling only, comes back as it is. Throws usage for what the dialect cannot say.
-[[nodiscard]] std::string in_dialect(std::string_view json_text, std::string_view name, ConfigDialect dialect);
+/// spelling only, comes back as it is, which a remark tells. Throws usage for what the dialect cannot say.
+[[nodiscard]] std::string in_dialect(std::string_view json_text, std::string_view name, ConfigDialect dialect,
+                                     std::vector<std::string>* remarks = nullptr);
 
 /// What rescaled_config is to do.
 struct ConfigChange {
@@ -29,6 +30,7 @@ struct ConfigChange {
   /// original_max_position_embeddings, which says the trained length where the file does not.
   std::vector<std::pair<std::string, std::string>> settings{};
   bool replace = false;  ///< put the new rule in the place of one that is already there; the same rule keeps what is not given
+  bool force = false;    ///< a factor below 1 or a wild amplitude is meant
   std::optional<ConfigDialect> dialect{};
   std::string layer_type{};  ///< "": full_attention where layer types have blocks of their own
 };

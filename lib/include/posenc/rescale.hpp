@@ -41,4 +41,9 @@ struct Rescaled {
 /// from the rule that it replaces, else from `trained`. Throws usage.
 [[nodiscard]] Rescaled rescaled(const Encoding& encoding, const Rescaling& how);
 
+/// `encoding` under the method among the settings, which are not applied otherwise: parameters that both rules have stay (a factor,
+/// the trained length under either of its names), the others go with the old rule and its magnitudes, as `changes` tells. Nothing
+/// of that, no `changes`.
+[[nodiscard]] Rescaled with_method(const Encoding& encoding, const std::vector<std::pair<std::string, std::string>>& settings);
+
 }  // namespace posenc
