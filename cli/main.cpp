@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "command.hpp"
+#include "empty_values.hpp"
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
 #include "posenc/plan.hpp"
@@ -82,6 +83,7 @@ int run(int argc, char** argv) {
   common.words.assign(argv + 1, argv + std::max(argc, 1));
   const std::vector<Command> commands{add_generate(app, common), add_rescale(app, common), add_extend(app, common),  add_verify(app, common),
                                       add_apply(app, common),    add_inspect(app, common), add_analyze(app, common), add_list(app, common)};
+  refuse_empty_values(app, common.words);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {

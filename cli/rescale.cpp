@@ -6,6 +6,7 @@
 
 #include "array_argument.hpp"
 #include "command.hpp"
+#include "config_source.hpp"
 #include "posenc/config_edit.hpp"
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
@@ -39,6 +40,12 @@ struct Source {
   std::vector<std::optional<std::int64_t>> trained;
 };
 
+std::vector<std::optional<std::int64_t>> lengths_of(const ConfigTables& made) {
+  std::vector<std::optional<std::int64_t>> out;
+  for (const ConfigTable& table : made.tables) out.push_back(table.context);
+  return out;
+}
+
 // Settings about the rule, and about the table that it is put on.
 std::pair<Given, Given> split(const Given& given) {
   std::vector<std::unique_ptr<Encoding>> ruled;
@@ -71,12 +78,10 @@ Source from_text(Options& o, const std::string& path, const std::string& text, s
   const std::string name = o.input == "-" ? "standard input" : path;
   Source out;
   if (!is_spec(text)) {
-    SpecOptions named;  // flags are about what comes out
-    named.given.encoding = o.spec.given.encoding;
-    named.preset = o.spec.preset;
-    ConfigTables tables = tables_of_config(text, name, named, remarks);
-    out.spec = std::move(tables.spec);
-    out.trained = std::move(tables.contexts);
+    // Flags are about what comes out.
+    ConfigTables made = tables_of_config(text, name, {o.spec.given.encoding, {}}, o.spec.preset, remarks);
+    out.trained = lengths_of(made);
+    out.spec = std::move(made.spec);
   } else {
     out.spec = Spec::parse(text, name);
     check_encoding(out.spec, o.spec.given, name);
@@ -122,7 +127,7 @@ Source from_bare_table(Options& o, const Reader& reader, const Common& common, s
   if (!plain.config.empty()) {
     const std::string path = config_path(plain.config);
     std::vector<std::string> said_already;
-    out.trained = tables_of_config(read_text(path), path, plain, said_already).contexts;
+    out.trained = lengths_of(tables_of_config(read_text(path), path, plain.given, plain.preset, said_already));
   }
   VerifyReport report{o.input, std::string(reader.format()), "the given spec", {}, {}, {}};
   const Matching matching = match_tensors(out.spec, reader, complex_form_of(plain), false, report);

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "config_source.hpp"
 #include "posenc/names.hpp"
-#include "posenc/config.hpp"
 #include "posenc/error.hpp"
 #include "posenc/presets.hpp"
 #include "posenc/rescale.hpp"
@@ -20,35 +20,10 @@
 namespace posenc::cli {
 namespace {
 
-constexpr std::string_view learned = "learned";
 constexpr std::size_t max_text = std::size_t{64} << 20;  // configs and specs; longer ones are something else
-
-void describe(const Reading& reading, const std::string& path, std::vector<std::string>& remarks) {
-  const std::string who = reading.layer_type.empty() ? "" : reading.layer_type + ": ";
-  std::string line;
-  for (const Setting& s : reading.settings) {
-    const std::string value = s.value.size() > 40 ? s.value.substr(0, 37) + "..." : s.value;
-    line += fmt::format("{}{} {} ({})", line.empty() ? "" : ", ", s.field, value, s.origin);
-  }
-  remarks.push_back(fmt::format("{}: {}{} {}", path, who, reading.encoding, line));
-  for (const std::string& note : reading.notes) remarks.push_back(fmt::format("{}: {}{}", path, who, note));
-}
 
 bool has(const std::vector<FieldView>& fields, std::string_view name) {
   return std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == name; });
-}
-
-// Why a reading gives no table here; nothing when it does. `others` says that another reading gives one.
-std::optional<std::string> reason_to_leave(const Reading& reading, const std::string& wanted, const std::vector<std::pair<std::string, std::string>>& given, bool others) {
-  if (reading.encoding == "none") return "no positions";
-  if (!wanted.empty() && wanted != reading.encoding) return "not " + wanted;
-  if (wanted.empty() && reading.encoding == learned) return fmt::format("its values are in the checkpoint, not in the config; 'posenc generate {} --config' makes initial values", learned);
-  if (wanted.empty() && others && reading.layer_type == "vision") return fmt::format("the image tower's; 'posenc generate {} --config' makes it", reading.encoding);
-  std::string missing;
-  for (const std::string& field : reading.open)
-    if (std::none_of(given.begin(), given.end(), [&](const auto& s) { return s.first == field; })) missing += (missing.empty() ? "" : " and ") + flag_of(field);
-  if (!missing.empty()) return fmt::format("no config tells {}; give {}", missing, reading.open.size() > 1 ? "them" : "it");
-  return std::nullopt;
 }
 
 // Flags after a config or spec change every table that knows them; a flag that no table knows is refused.
@@ -172,7 +147,7 @@ std::optional<Spec> spec_from(const SpecOptions& o, std::vector<std::string>& re
   Spec spec;
   if (!o.config.empty()) {
     const std::string path = config_path(o.config);
-    spec = tables_of_config(read_text(path), path, o, remarks).spec;
+    spec = tables_of_config(read_text(path), path, o.given, o.preset, remarks).spec;
     override_settings(spec, o.given, path, remarks);
   } else if (!o.spec.empty()) {
     spec = Spec::parse(read_text(o.spec), o.spec == "-" ? "standard input" : o.spec);
@@ -190,51 +165,6 @@ std::optional<Spec> spec_from(const SpecOptions& o, std::vector<std::string>& re
   override_storage(spec, o);
   spec.check();
   return spec;
-}
-
-ConfigTables tables_of_config(const std::string& text, const std::string& path, const SpecOptions& options, std::vector<std::string>& remarks) {
-  const ConfigReading config = read_config(text, path);
-  for (const std::string& warning : config.warnings) remarks.push_back(fmt::format("{}: warning: {}", path, warning));
-  ConfigTables out;
-  Spec& spec = out.spec;
-  const Given& given = options.given;
-  const std::string wanted = given.encoding.empty() && !options.preset.empty() ? std::string(parse_preset(options.preset).encoding) : given.encoding;
-  std::vector<std::string> others;
-  for (const Reading& reading : config.readings) {
-    const bool text_model = std::any_of(config.readings.begin(), config.readings.end(), [&](const Reading& r) {
-      return r.layer_type != "vision" && !reason_to_leave(r, wanted, given.settings, false);
-    });
-    if (const auto reason = reason_to_leave(reading, wanted, given.settings, text_model)) {
-      const std::string who = reading.layer_type.empty() ? "" : reading.layer_type + ": ";
-      others.push_back(reading.encoding == "none" ? who + "no positions" : fmt::format("{}{} ({})", who, reading.encoding, *reason));
-      continue;
-    }
-    describe(reading, path, remarks);
-    auto encoding = make_encoding(reading.encoding);
-    std::vector<std::pair<std::string, std::string>> settings;
-    for (const Setting& s : reading.settings) settings.emplace_back(s.field, s.value);
-    const std::string length_field = has(encoding->fields(), "positions") ? "positions" : "key_length";
-    const auto said = [&](std::string_view field) {
-      return std::any_of(settings.begin(), settings.end(), [&](const auto& s) { return s.first == field; }) ||
-             std::any_of(given.settings.begin(), given.settings.end(), [&](const auto& s) { return s.first == field; });
-    };
-    if (has(encoding->fields(), length_field) && reading.context && !said(length_field)) {
-      settings.emplace_back(length_field, print(*reading.context));
-      remarks.push_back(fmt::format("{}: {} {} ({})", path, length_field, *reading.context, reading.context_origin));
-    }
-    if (reading.softmax_multiplier != 1 && !said("softmax_multiplier"))
-      settings.emplace_back("softmax_multiplier", print(reading.softmax_multiplier));
-    apply(*encoding, std::move(settings));
-    spec.tables.push_back({reading.layer_type, std::move(encoding)});
-    out.contexts.push_back(reading.context);
-  }
-  if (spec.tables.empty())
-    fail_usage(fmt::format("{} gives no table: {}", path, others.empty() ? (config.warnings.empty() ? "it describes no position encoding" : config.warnings.back()) : fmt::format("{}", fmt::join(others, ", "))));
-  for (const Table& table : spec.tables)
-    if (table.encoding->name() == learned) remarks.push_back(fmt::format("{}: the table holds initial values; the model's own are in its checkpoint", path));
-  for (const std::string& other : others) remarks.push_back(fmt::format("{}: left out: {}", path, other));
-  if (spec.tables.size() == 1) spec.tables[0].name.clear();
-  return out;
 }
 
 void override_storage(Spec& spec, const SpecOptions& o) {

@@ -23,12 +23,6 @@ void add_spec_options(CLI::App& app, SpecOptions& options, const std::vector<std
 std::optional<Spec> spec_from(const SpecOptions& options, std::vector<std::string>& remarks);
 /// The spec that a file carries; nothing when it has none.
 std::optional<Spec> spec_in(const Reader& reader, const std::string& path);
-/// The tables that a config describes and posenc generates, and how many positions the config declares for each.
-struct ConfigTables {
-  Spec spec;
-  std::vector<std::optional<std::int64_t>> contexts;
-};
-ConfigTables tables_of_config(const std::string& text, const std::string& path, const SpecOptions& options, std::vector<std::string>& remarks);
 /// --dtype, --index-dtype, --arithmetic, --for, --tensor.
 void override_storage(Spec& spec, const SpecOptions& options);
 /// An encoding that is named beside a spec must be the spec's.

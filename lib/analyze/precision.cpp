@@ -57,9 +57,8 @@ struct Rates {
   std::string_view item = "pair", rate = "inv_freq", unit = "radians per position", error = "phase error", error_unit = "radians";
 };
 
-Rates rates_of(Rope rope, std::int64_t count) {
-  rope.positions = Positions::range(0, count);
-  rope.offset = 0;
+Rates rates_of(const Rope& given, std::int64_t count) {
+  const Rope rope = at_length(given, count);
   const RopeState state(rope);
   const std::size_t set = frequency_set(rope, count);
   Rates out;

@@ -48,6 +48,12 @@ std::size_t frequency_set(const Rope& rope, std::optional<std::int64_t> position
   return last && positions && *positions > *last ? 1 : 0;
 }
 
+Rope at_length(Rope rope, std::int64_t positions) {
+  rope.positions = Positions::range(0, positions);
+  rope.offset = 0;
+  return rope;
+}
+
 Rope rope_of(const Mrope& mrope) {
   Rope rope;
   rope.head_dim = mrope.head_dim;
@@ -59,9 +65,8 @@ Rope rope_of(const Mrope& mrope) {
 }
 
 Turning turning_of(const Rope& given, std::optional<std::int64_t> context) {
-  Rope rope = given;
+  Rope rope = context ? at_length(given, *context) : given;
   rope.offset = 0;
-  if (context) rope.positions = Positions::range(0, *context);
   Rope plain = rope;
   plain.rule = rescale::Plain{};
   plain.frequency_denominator = rope.geometry().frequency_denominator;

@@ -28,6 +28,8 @@ struct Turning {
 
 /// Of several frequency sets the number of the one that a model takes for that many positions; 0 where there is one.
 [[nodiscard]] std::size_t frequency_set(const Rope& rope, std::optional<std::int64_t> positions);
+/// The rope over that many positions from 0 on.
+[[nodiscard]] Rope at_length(Rope rope, std::int64_t positions);
 /// The rope whose frequencies mrope's are, whatever axis a pair follows: one without a rule.
 [[nodiscard]] Rope rope_of(const Mrope& mrope);
 

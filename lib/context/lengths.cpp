@@ -4,22 +4,17 @@
 
 #include <algorithm>
 
-#include "posenc/text.hpp"
+#include "context/readers.hpp"
 
 namespace posenc::config {
 namespace {
-
-const Setting* find(const Reading& reading, std::string_view field) {
-  const auto it = std::find_if(reading.settings.begin(), reading.settings.end(), [&](const Setting& s) { return s.field == field; });
-  return it == reading.settings.end() ? nullptr : &*it;
-}
 
 // The reading whose block vLLM multiplies by: one that states a factor under rope_scaling or rope_parameters, by a rule
 // other than longrope and llama3.
 const Reading* multiplied(const std::vector<Reading>& readings) {
   for (const Reading& reading : readings) {
     if (reading.encoding != "rope" || reading.layer_type == "vision") continue;
-    const Setting *method = find(reading, "method"), *factor = find(reading, "factor");
+    const Setting *method = find_setting(reading, "method"), *factor = find_setting(reading, "factor");
     if (method == nullptr || factor == nullptr || method->value == "longrope" || method->value == "llama3") continue;
     if (factor->origin.find("rope_scaling") != std::string::npos || factor->origin.find("rope_parameters") != std::string::npos)
       return &reading;
@@ -55,11 +50,11 @@ DeclaredLengths read_lengths(const Lookup& model, const std::vector<Reading>& re
 
   const Reading* reading = multiplied(readings);
   if (reading == nullptr || model.owner().find("gemma3") != std::string::npos) return lengths;
-  const Setting& method = *find(*reading, "method");
-  const Setting& factor = *find(*reading, "factor");
+  const Setting& method = *find_setting(*reading, "method");
+  const Setting& factor = *find_setting(*reading, "factor");
   std::int64_t from = start;
   std::string from_origin = least->origin;
-  if (const Setting* original = find(*reading, "original_max_position_embeddings"); method.value == "yarn" && original != nullptr) {
+  if (const Setting* original = find_setting(*reading, "original_max_position_embeddings"); method.value == "yarn" && original != nullptr) {
     from = parse_int(original->value, original->field);
     from_origin = original->origin;
   }

@@ -1,5 +1,6 @@
 // The readers of the families: each turns a config into readings. What they share stands here.
 #pragma once
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,12 @@ inline void put(Reading& reading, std::string_view field, std::string_view value
 }
 inline void put(Reading& reading, std::string_view field, const char* value, std::string_view origin) {
   put(reading, field, std::string_view(value), origin);
+}
+
+/// A parameter of the reading; null where it has none of that name.
+[[nodiscard]] inline const Setting* find_setting(const Reading& reading, std::string_view field) {
+  const auto it = std::find_if(reading.settings.begin(), reading.settings.end(), [&](const Setting& s) { return s.field == field; });
+  return it == reading.settings.end() ? nullptr : &*it;
 }
 
 /// What is told and is no parameter of the encoding.

@@ -7,6 +7,7 @@
 
 #include "context/readers.hpp"
 #include "context/rope_block.hpp"
+#include "rescale/yarn_magnitude.hpp"
 
 namespace posenc::config {
 namespace {
@@ -48,9 +49,6 @@ void warn_of_unread(const Lookup& block, std::string_view rule) {
                              list, place.name(), count > 1 ? "have" : "has", rule, count > 1 ? "are" : "is"));
   }
 }
-
-// YaRN's magnitude, Peng et al. 2023 eq. 22 with DeepSeek's weight m: 1 for factors up to 1.
-double magnitude(double factor, double m) { return factor <= 1 ? 1.0 : 0.1 * m * std::log(factor) + 1.0; }
 
 class RuleReader {
  public:
@@ -187,14 +185,14 @@ class RuleReader {
     }
     if (!has_all) return;
     if (known_ != nullptr && known_->softmax_from_mscale) {
-      const double g = magnitude(f, all->value);
+      const double g = rescale::yarn_magnitude(f, all->value);
       reading_.softmax_multiplier = g * g;
       reading_.softmax_origin = fmt::format("(0.1 * {} * ln {} + 1)^2", all->origin, plain(f));
       reading_.notes.push_back(fmt::format("the attention scale is multiplied by {}, which is not in the table", plain(g * g)));
     } else if (known_ == nullptr) {
       block_.warn(fmt::format(
           "{} may also mean a factor of {} on the attention scale, as in DeepSeek; model_type {} is not known, so 1 is reported",
-          all->origin, plain(magnitude(f, all->value) * magnitude(f, all->value)), in_quotes(model_.owner())));
+          all->origin, plain(rescale::yarn_magnitude(f, all->value) * rescale::yarn_magnitude(f, all->value)), in_quotes(model_.owner())));
     }
   }
 
@@ -223,11 +221,7 @@ class RuleReader {
 
   // Factor times the trained length, for people to compare with what the file declares.
   void reach_fact() {
-    const auto value = [&](std::string_view field) -> const Setting* {
-      const auto it = std::find_if(reading_.settings.begin(), reading_.settings.end(), [&](const Setting& s) { return s.field == field; });
-      return it == reading_.settings.end() ? nullptr : &*it;
-    };
-    const Setting *f = value("factor"), *trained = value("original_max_position_embeddings");
+    const Setting *f = find_setting(reading_, "factor"), *trained = find_setting(reading_, "original_max_position_embeddings");
     if (f == nullptr || trained == nullptr) return;
     const double product = parse_real(f->value, f->field) * parse_real(trained->value, trained->field);
     if (!(product <= positions.max)) return;

@@ -3,6 +3,7 @@
 
 #include "encodings/log_ratio.hpp"
 #include "encodings/model.hpp"
+#include "rescale/yarn_magnitude.hpp"
 
 namespace posenc {
 namespace {
@@ -56,10 +57,7 @@ T scale(const AttentionTemperature& s, double position) {
     case TemperatureKind::yarn:
     case TemperatureKind::deepseek: break;
   }
-  if (*s.factor <= 1) return one;
-  T slope = T::of(s.mscale_coefficient);
-  if (s.kind == TemperatureKind::deepseek) slope = slope * T::of(s.mscale_all_dim);
-  const T root = slope * log(T::of(*s.factor)) + one;
+  const T root = rescale::yarn_magnitude(T::of(*s.factor), s.kind == TemperatureKind::deepseek ? s.mscale_all_dim : 1, s.mscale_coefficient);
   return root * root;
 }
 

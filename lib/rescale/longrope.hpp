@@ -4,6 +4,7 @@
 
 #include "posenc/error.hpp"
 #include "geometry.hpp"
+#include "yarn_magnitude.hpp"
 
 namespace posenc {
 namespace rescale {
@@ -82,7 +83,7 @@ struct LongRope {
     using num::Real;
     const Real one = Real::of(std::int64_t{1});
     if (s <= one) return one;
-    return magnitude == LongRopeMagnitude::yarn ? Real::of(0.1) * log(s) + one : sqrt(one + log(s) / log(Real::of(original)));
+    return magnitude == LongRopeMagnitude::yarn ? yarn_magnitude(s) : sqrt(one + log(s) / log(Real::of(original)));
   }
 };
 

@@ -1,5 +1,5 @@
 // From one rule to the next: what a new rule takes over from the one in force. Encodings (rescaled.cpp) and configs
-// (context/config_edit.cpp) change their rules by this, so that both keep and count the same.
+// (context/lengthening.cpp) change their rules by this, so that both keep and count the same.
 #pragma once
 #include <array>
 #include <cstdint>

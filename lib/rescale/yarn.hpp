@@ -4,6 +4,7 @@
 
 #include "posenc/error.hpp"
 #include "turns_ramp.hpp"
+#include "yarn_magnitude.hpp"
 
 namespace posenc {
 namespace rescale {
@@ -31,7 +32,7 @@ struct Yarn {
   double beta_fast = 32, beta_slow = 1;
   bool truncate = true;
   std::optional<double> mscale{}, mscale_all_dim{};
-  double mscale_coefficient = 0.1;
+  double mscale_coefficient = yarn_coefficient;
   MscaleRule mscale_rule = MscaleRule::automatic;
 
   template <class Self, class V>
@@ -95,25 +96,15 @@ struct Yarn {
   [[nodiscard]] num::Real attention_factor_at(const num::Real& s) const {
     switch (mscale_rule) {
       case MscaleRule::one: return num::Real::of(std::int64_t{1});
-      case MscaleRule::paper: return magnitude(s, 1);
+      case MscaleRule::paper: return yarn_magnitude(s, 1, mscale_coefficient);
       case MscaleRule::ratio: return ratio(s);
       case MscaleRule::automatic: break;
     }
-    return mscale.value_or(0) != 0 && mscale_all_dim.value_or(0) != 0 ? ratio(s) : magnitude(s, 1);
+    return mscale.value_or(0) != 0 && mscale_all_dim.value_or(0) != 0 ? ratio(s) : yarn_magnitude(s, 1, mscale_coefficient);
   }
 
  private:
-  /// g(s, m) = c m ln(s) + 1 above s = 1, else 1.
-  [[nodiscard]] num::Real magnitude(const num::Real& s, double m) const {
-    using num::Real;
-    const Real one = Real::of(std::int64_t{1});
-    if (s <= one) return one;
-    return Real::of(mscale_coefficient) * Real::of(m) * log(s) + one;
-  }
-  [[nodiscard]] num::Real ratio(const num::Real& s) const {
-    // Equal keys give exactly 1; the quotient of two intervals would not show it.
-    return *mscale == *mscale_all_dim ? num::Real::of(std::int64_t{1}) : magnitude(s, *mscale) / magnitude(s, *mscale_all_dim);
-  }
+  [[nodiscard]] num::Real ratio(const num::Real& s) const { return yarn_ratio(s, *mscale, *mscale_all_dim, mscale_coefficient); }
 };
 
 }  // namespace rescale

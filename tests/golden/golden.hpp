@@ -16,7 +16,7 @@
 #include "numeric/round.hpp"
 #include "posenc/apply.hpp"
 #include "posenc/array.hpp"
-#include "posenc/config.hpp"
+#include "posenc/config_tables.hpp"
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
 #include "posenc/names.hpp"
@@ -166,14 +166,11 @@ inline Settings resolved(const posenc::Encoding& encoding, const Settings& setti
 }
 
 inline posenc::Table table_of(const posenc::Reading& reading, const Settings& more) {
-  auto encoding = posenc::make_encoding(reading.encoding);
-  Settings settings;
-  const auto fields = encoding->fields();
-  for (const posenc::Setting& s : reading.settings) settings.emplace_back(s.field, s.value);
-  if (reading.context && std::any_of(fields.begin(), fields.end(), [](const auto& f) { return f.name == "positions"; }))
-    settings.emplace_back("positions", posenc::print(*reading.context));
-  if (reading.softmax_multiplier != 1) settings.emplace_back("softmax_multiplier", posenc::print(reading.softmax_multiplier));
-  posenc::apply(*encoding, std::move(settings));
+  posenc::ConfigReading alone;
+  alone.readings.push_back(reading);
+  posenc::WantedTables wanted{reading.encoding, {}};
+  for (const auto& [field, value] : more) wanted.given.push_back(field);
+  auto encoding = posenc::tables_of(alone, wanted).spec.tables.at(0).encoding->clone();
   posenc::apply(*encoding, more);
   return {reading.layer_type, std::move(encoding)};
 }
