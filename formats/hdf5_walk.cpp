@@ -10,7 +10,7 @@
 #include "checked.hpp"
 #include "hdf5_api.hpp"
 #include "hdf5_attributes.hpp"
-#include "hdf5_driver.hpp"
+#include "hdf5_guard.hpp"
 #include "hdf5_types.hpp"
 #include "posenc/error.hpp"
 #include "utf8.hpp"
@@ -209,12 +209,12 @@ class Walk {
       checked_status(H5Dget_chunk_storage_size(id, corner.data(), &size), what, true);
       if (size == 0) continue;
       ChunkPlace place{.number = number};
-      guard_.probe = &probe;
+      guard_.probe(&probe);
       const herr_t status = H5Dread_chunk(id, H5P_DEFAULT, corner.data(), &place.skipped, &probe);
-      guard_.probe = nullptr;
+      guard_.probe(nullptr);
       checked_status(status, what, true);
-      place.offset = guard_.probed_offset;
-      place.size = guard_.probed_size;
+      place.offset = guard_.probed().offset;
+      place.size = guard_.probed().size;
       found.places.push_back(place);
     }
   }
@@ -230,8 +230,8 @@ class Walk {
 }  // namespace
 
 Contents walk(const InputFile& input) {
-  Guard guard{.file = &input, .budget = budget_floor + budget_factor * input.size(), .probe = nullptr, .probed_offset = 0, .probed_size = 0};
-  const Handle access = access_through(guard);
+  Guard guard(input, budget_floor + budget_factor * input.size());
+  const Handle access = access_through(guard, input.path(), true);
   Contents contents;
   const Handle file(checked(H5Fopen(input.path().c_str(), H5F_ACC_RDONLY, access.get()), input.path(), true));
   Walk(input, guard, file.get(), contents).run();
