@@ -75,8 +75,8 @@ struct Growth {
 /// CRC-32 of a tensor's values: little-endian, row-major, whatever the file has.
 [[nodiscard]] std::uint32_t checksum(const Reader& reader, std::size_t tensor);
 
-/// Makes SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGPIPE remove the unfinished files before they end the process, and turns
-/// SIGXFSZ into an error of the write. Signals that are ignored stay ignored. For the command line; call once.
+/// Makes every signal that would end the process, but SIGKILL, remove the unfinished files before it does so, and turns SIGXFSZ
+/// into an error of the write. Signals that are ignored or have a handler stay as they are. For the command line; call once.
 void install_signal_cleanup();
 
 }  // namespace posenc::formats
