@@ -86,6 +86,8 @@ void pass(Wire& wire, Contents& contents) {
   });
   contents.metadata = {metadata.begin(), metadata.end()};
   wire.list(contents.skipped, [&](std::string& skip) { wire.characters(skip); });
+  wire.list(contents.faults, [&](std::string& fault) { wire.characters(fault); });
+  wire.number(contents.unused);
   wire.list(contents.arrays, [&](Found& found) {
     wire.characters(found.name);
     wire.characters(found.help);

@@ -72,6 +72,11 @@ struct Growth {
 /// external links). A file with nothing but such things does not open.
 [[nodiscard]] std::vector<std::string> skipped(const Reader& reader);
 
+/// What is worth knowing of a file that is as it should be: bytes at its end that belong to nothing.
+[[nodiscard]] std::vector<std::string> remarks(const Reader& reader);
+/// What posenc did not write so, in a file of its own whose values can all be read: axes that lead to no scale of theirs.
+[[nodiscard]] std::vector<std::string> faults(const Reader& reader);
+
 /// CRC-32 of a tensor's values: little-endian, row-major, whatever the file has.
 [[nodiscard]] std::uint32_t checksum(const Reader& reader, std::size_t tensor);
 
