@@ -37,6 +37,9 @@ Json array_file(const std::string& path, bool json) {
   const std::vector<std::string> skipped = formats::skipped(*reader);
   Json out{{"file", path}, {"kind", "arrays"}, {"format", reader->format()}, {"tensors", std::move(tensors)}};
   if (!skipped.empty()) out["skipped"] = skipped;
+  const std::vector<std::string> remarks = formats::remarks(*reader), faults = formats::faults(*reader);
+  if (!remarks.empty()) out["remarks"] = remarks;
+  if (!faults.empty()) out["faults"] = faults;
   if (spec) out["spec"] = Json::parse(spec->json());
   const auto record_of = [&](std::string_view key) {
     const auto found = reader->metadata().find(std::string(key));
@@ -49,6 +52,8 @@ Json array_file(const std::string& path, bool json) {
   fmt::print("{}: {}\n", path, reader->format());
   for (const StoredTensor& t : reader->tensors()) fmt::print("  {:<24} {:<36} {}\n", t.name, form_text(t), human_bytes(static_cast<std::uint64_t>(t.bytes())));
   for (const std::string& s : skipped) fmt::print("  left out: {}\n", s);
+  for (const std::string& s : remarks) fmt::print("  {}\n", s);
+  for (const std::string& s : faults) fmt::print("  fault: {}\n", s);
   if (spec)
     fmt::print("made by posenc {} from\n{}\n", reader->metadata().contains(std::string(version_key)) ? reader->metadata().at(std::string(version_key)) : "?", spec->json(2));
   else if (applied.is_object())

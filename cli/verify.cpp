@@ -75,6 +75,9 @@ Matching match(const std::vector<PlannedTensor>& planned, const Reader& reader, 
       continue;
     }
     used[at] = true;
+    if (own_spec && !stored[at].axis_names.empty() && stored[at].axis_names != p.stored.axis_names)
+      report.problems.push_back(fmt::format("the axes of tensor {} are called {}, the spec says {}", p.stored.name, fmt::join(stored[at].axis_names, ", "),
+                                            fmt::join(p.stored.axis_names, ", ")));
     if (!same_form(p.stored, stored[at])) {
       report.problems.push_back(fmt::format("tensor {} is {}, the spec says {}", p.stored.name, form_text(stored[at]), form_text(p.stored)));
       continue;
@@ -98,6 +101,14 @@ Matching match(const std::vector<PlannedTensor>& planned, const Reader& reader, 
   for (std::size_t i = 0; i < stored.size(); ++i)
     if (!used[i] && (own_spec || !nameless)) report.problems.push_back(fmt::format("tensor {} of the file is not in the spec", stored[i].name));
   return out;
+}
+
+// One written with --stack comes apart.
+std::unique_ptr<Reader> taken_apart(std::unique_ptr<Reader> reader, const std::string& path) {
+  const auto stack = reader->metadata().find(std::string(stack_key));
+  if (stack == reader->metadata().end()) return reader;
+  const std::string names = stack->second;
+  return unstacked_reader(std::move(reader), names, path);
 }
 
 VerifyReport against_file(const Options& o, const Reader& a, const PipelineOptions& options) {
@@ -150,14 +161,17 @@ VerifyReport against_spec(const Options& o, const Reader& reader, const Pipeline
 
 int run(const Options& o, const Common& common) {
   if (o.file.empty()) fail_usage("verify wants a file (see posenc verify --help)");
-  const auto reader = open_array_file(o.file);
+  auto file = formats::open(o.file);
+  std::vector<std::string> remarks = formats::remarks(*file);
+  const std::vector<std::string> faults = formats::faults(*file);
+  const auto reader = taken_apart(std::move(file), o.file);
   PipelineOptions options = pipeline_options(common);
   Progress progress("verify", common.quiet);
   progress.attach(options);
-  std::vector<std::string> remarks;
   if (!o.against.empty() && (!o.spec.config.empty() || !o.spec.spec.empty() || !o.spec.given.encoding.empty()))
     fail_usage("--against compares two files; it takes no spec");
-  const VerifyReport report = o.against.empty() ? against_spec(o, *reader, options, remarks) : against_file(o, *reader, options);
+  VerifyReport report = o.against.empty() ? against_spec(o, *reader, options, remarks) : against_file(o, *reader, options);
+  if (o.against.empty()) report.problems.insert(report.problems.end(), faults.begin(), faults.end());
   progress.clear();
   if (!common.quiet)
     for (const std::string& remark : remarks) say(remark);
@@ -167,13 +181,7 @@ int run(const Options& o, const Common& common) {
 
 }  // namespace
 
-std::unique_ptr<Reader> open_array_file(const std::string& path) {
-  auto reader = formats::open(path);
-  const auto stack = reader->metadata().find(std::string(stack_key));
-  if (stack == reader->metadata().end()) return reader;
-  const std::string names = stack->second;
-  return unstacked_reader(std::move(reader), names, path);
-}
+std::unique_ptr<Reader> open_array_file(const std::string& path) { return taken_apart(formats::open(path), path); }
 
 Matching match_tensors(const Spec& spec, const Reader& reader, std::optional<ComplexForm> asked, bool own_spec, VerifyReport& report) {
   return match(plan_like(spec, reader, asked), reader, own_spec, report);

@@ -33,6 +33,8 @@ class ArrayReader : public Reader {
   void add(StoredArray array);
   /// "NAME: why".
   void skip(std::string what) { skipped_.push_back(std::move(what)); }
+  void remark(std::string what) { remarks_.push_back(std::move(what)); }
+  void fault(std::string what) { faults_.push_back(std::move(what)); }
   void set_chunking(const FilePlan::Chunking& chunking) { chunking_ = chunking; }
   void set_metadata(std::map<std::string, std::string> metadata) { metadata_ = std::move(metadata); }
   /// After the last add: a file in which everything had to be skipped is an error.
@@ -43,6 +45,8 @@ class ArrayReader : public Reader {
   void read(std::size_t tensor, std::int64_t first, std::span<std::byte> out) const override;
   [[nodiscard]] std::string_view format() const override { return format_; }
   [[nodiscard]] const std::vector<std::string>& skipped() const { return skipped_; }
+  [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
+  [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
   [[nodiscard]] const FilePlan::Chunking& chunking() const { return chunking_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -60,7 +64,7 @@ class ArrayReader : public Reader {
   std::vector<StoredArray> arrays_;
   std::vector<std::unique_ptr<Turned>> turned_;
   std::map<std::string, std::string> metadata_;
-  std::vector<std::string> skipped_;
+  std::vector<std::string> skipped_, remarks_, faults_;
   FilePlan::Chunking chunking_;
 };
 

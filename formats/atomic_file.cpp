@@ -94,14 +94,23 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   if (exists && ::access(target_.c_str(), W_OK) != 0) fail_system("cannot replace " + path, errno);
 
   folder_ = folder_of(target_);
-  for (int n = 0;; ++n) {
+  for (int n = 0; fd_ < 0; ++n) {
     temporary_ = hidden_beside(target_, fmt::format("{}-{}", ::getpid(), n));
-    fd_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (fd_ >= 0) break;
-    if (errno != EEXIST || n >= 10000) fail_system("cannot create a file in folder " + folder_, errno);
+    std::error_code ignored;
+    const std::string absolute = std::filesystem::absolute(temporary_, ignored).string();
+    int number = 0;
+    {
+      const SignalsWait wait;
+      slot_ = expect_temporary(absolute);
+      fd_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+      number = errno;
+      if (fd_ >= 0)
+        remember_temporary(slot_);
+      else
+        forget_temporary(slot_);
+    }
+    if (fd_ < 0 && (number != EEXIST || n >= 10000)) fail_system("cannot create a file in folder " + folder_, number);
   }
-  std::error_code ignored;
-  slot_ = remember_temporary(std::filesystem::absolute(temporary_, ignored).string());
   if (exists) {
     const mode_t mode = status.st_mode & 0777;
     if (::fchmod(fd_, mode) != 0 && errno != EPERM && errno != ENOTSUP) {
@@ -251,9 +260,16 @@ SpoolFile::SpoolFile(const std::string& target) : name_("scratch space beside " 
   fd_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd_ >= 0) return;
   std::string name = hidden_beside(target, fmt::format("{}-XXXXXX", ::getpid()));  // a file system without O_TMPFILE
-  fd_ = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd_ < 0) fail_system("cannot create " + name_, errno);
-  ::unlink(name.c_str());
+  int number = 0;
+  {
+    const SignalsWait wait;
+    const int slot = expect_temporary(name);
+    fd_ = ::mkostemp(name.data(), O_CLOEXEC);
+    number = errno;
+    if (fd_ >= 0) ::unlink(name.c_str());
+    forget_temporary(slot);
+  }
+  if (fd_ < 0) fail_system("cannot create " + name_, number);
 }
 
 SpoolFile::~SpoolFile() { ::close(fd_); }

@@ -178,6 +178,16 @@ std::vector<std::string> skipped(const Reader& reader) {
   return arrays == nullptr ? std::vector<std::string>{} : arrays->skipped();
 }
 
+std::vector<std::string> remarks(const Reader& reader) {
+  const auto* arrays = dynamic_cast<const ArrayReader*>(&reader);
+  return arrays == nullptr ? std::vector<std::string>{} : arrays->remarks();
+}
+
+std::vector<std::string> faults(const Reader& reader) {
+  const auto* arrays = dynamic_cast<const ArrayReader*>(&reader);
+  return arrays == nullptr ? std::vector<std::string>{} : arrays->faults();
+}
+
 void write_text(const std::string& path, std::string_view text) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(text.data(), text.size()));
   const auto put = [&](Sink& sink) {

@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <optional>
 
 #include "atomic_file.hpp"
 #include "checked.hpp"
+#include "cleanup.hpp"
 #include "crc32.hpp"
 #include "input_file.hpp"
 #include "posenc/error.hpp"
@@ -145,21 +145,6 @@ void remove_journal(const std::string& target) {
   const std::string path = journal_beside(target);
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail_system("cannot remove " + path, errno);
 }
-
-class SignalsWait {
- public:
-  SignalsWait() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~SignalsWait() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsWait(const SignalsWait&) = delete;
-  SignalsWait& operator=(const SignalsWait&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 // File systems without locks: nothing can be done, and one process at a time needs none.
 bool lock(int fd, int how, const std::string& path) {

@@ -15,6 +15,7 @@
 #include <exception>
 
 #include "checked.hpp"
+#include "cleanup.hpp"
 #include "hdf5_api.hpp"
 #include "hdf5_walk.hpp"
 #include "posenc/error.hpp"
@@ -85,6 +86,8 @@ void pass(Wire& wire, Contents& contents) {
   });
   contents.metadata = {metadata.begin(), metadata.end()};
   wire.list(contents.skipped, [&](std::string& skip) { wire.characters(skip); });
+  wire.list(contents.faults, [&](std::string& fault) { wire.characters(fault); });
+  wire.number(contents.unused);
   wire.list(contents.arrays, [&](Found& found) {
     wire.characters(found.name);
     wire.characters(found.help);
@@ -119,7 +122,7 @@ rlim_t seconds_for(std::uint64_t bytes) { return 2 + bytes / (std::uint64_t{8} <
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (null >= 0) ::dup2(null, STDERR_FILENO);  // what the C library says when its heap is broken
-  for (const int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGPIPE}) ::signal(number, SIG_DFL);
+  restore_signals();
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   rlimit processor{};

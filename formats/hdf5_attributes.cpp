@@ -39,9 +39,7 @@ std::map<Scale, std::string> name_scales(const FilePlan& plan) {
     for (std::size_t i = 0; i < tensor.axis_names.size(); ++i) {
       const Scale scale{tensor.axis_names[i], tensor.shape[i]};
       if (scale.axis.empty() || names.contains(scale)) continue;
-      std::string base = scale.axis;
-      std::replace(base.begin(), base.end(), '/', '_');
-      if (base == ".") base = "_";
+      const std::string base = scale_name(scale.axis);
       std::string name = base;
       for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", base, n);
       names.emplace(scale, name);
@@ -111,6 +109,12 @@ std::map<std::string, std::string> get_texts(hid_t object, const std::string& wh
   for (const std::string& name : names)
     if (auto text = get_text(object, name, what); text && is_utf8(name)) texts.emplace(name, std::move(*text));
   return texts;
+}
+
+std::string scale_name(const std::string& axis) {
+  std::string name = axis;
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name == "." ? "_" : name;
 }
 
 std::size_t count_scales(const FilePlan& plan) { return name_scales(plan).size(); }
@@ -207,6 +211,21 @@ std::vector<std::string> get_axes(hid_t dataset, std::size_t rank, const std::st
   }
   H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, static_cast<void*>(texts.data()));
   return good ? axes : std::vector<std::string>{};
+}
+
+std::vector<std::uint64_t> get_scales(hid_t dataset, std::size_t rank, const std::string& what) {
+  constexpr const char* list = "DIMENSION_LIST";
+  if (rank == 0 || H5Aexists(dataset, list) <= 0) return {};
+  const Handle attribute(checked(H5Aopen(dataset, list, H5P_DEFAULT), what, true));
+  const Handle type(checked(H5Aget_type(attribute.get()), what, true)), expected(checked(H5Tvlen_create(H5T_STD_REF_OBJ), what, true));
+  const Handle space(checked(H5Aget_space(attribute.get()), what, true));
+  if (H5Tequal(type.get(), expected.get()) <= 0 || H5Sget_simple_extent_npoints(space.get()) != static_cast<hssize_t>(rank)) return {};
+  std::vector<hvl_t> lists(rank);
+  checked_status(H5Aread(attribute.get(), type.get(), lists.data()), what, true);
+  std::vector<std::uint64_t> scales;
+  for (const hvl_t& one : lists) scales.push_back(one.len == 1 ? *static_cast<const hobj_ref_t*>(one.p) : 0);
+  H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, lists.data());
+  return scales;
 }
 
 }  // namespace posenc::formats::hdf5

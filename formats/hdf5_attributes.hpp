@@ -30,9 +30,13 @@ using GrowingScales = std::map<std::string, std::int64_t>;
 void grow_scales(hid_t file, const GrowingScales& scales, const std::string& path);
 /// The names of all scales put_axes would make, for the check of clashes and the estimate of sizes.
 [[nodiscard]] std::size_t count_scales(const FilePlan& plan);
+/// The name of the scale of an axis, of the first size that it has; a second one is NAME_2.
+[[nodiscard]] std::string scale_name(const std::string& axis);
 /// True for a scale without values of its own.
 [[nodiscard]] bool is_bare_scale(hid_t dataset, const std::string& what);
 /// The labels of a dataset's axes; empty when there are none.
 [[nodiscard]] std::vector<std::string> get_axes(hid_t dataset, std::size_t rank, const std::string& what);
+/// The addresses of the scales that a dataset's axes are attached to, 0 for an axis with none or several; empty when there are none.
+[[nodiscard]] std::vector<std::uint64_t> get_scales(hid_t dataset, std::size_t rank, const std::string& what);
 
 }  // namespace posenc::formats::hdf5

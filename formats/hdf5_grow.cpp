@@ -54,7 +54,7 @@ class Hdf5Growth : public Writer {
   /// Why the file cannot grow in place; empty when it can. Changes nothing.
   std::string obstacle() {
     const Session session;
-    const Handle access = overlay_.access();
+    const Handle access = access_through(overlay_, path_, false);
     checked_status(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST), path_, false);
     checked_status(H5Pset_alignment(access.get(), 65536, 4096), path_, false);
     file_ = Handle(checked(H5Fopen(path_.c_str(), H5F_ACC_RDWR, access.get()), path_, true));

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <new>
 #include <vector>
 
 #include "atomic_file.hpp"
@@ -19,78 +18,6 @@
 #include "posenc/text.hpp"
 
 namespace posenc::formats::hdf5 {
-namespace {
-
-struct OpenOverlay {
-  H5FD_t shared;  // first: the library sees this part
-  Overlay* overlay;
-};
-
-Overlay& self(H5FD_t* file) { return *reinterpret_cast<OpenOverlay*>(file)->overlay; }
-const Overlay& self(const H5FD_t* file) { return *reinterpret_cast<const OpenOverlay*>(file)->overlay; }
-
-H5FD_t* open(const char*, unsigned, hid_t access, haddr_t) {
-  const void* info = H5Pget_driver_info(access);
-  if (info == nullptr) return nullptr;
-  auto* file = new (std::nothrow) OpenOverlay{};
-  if (file != nullptr) std::memcpy(&file->overlay, info, sizeof file->overlay);
-  return reinterpret_cast<H5FD_t*>(file);
-}
-
-herr_t close(H5FD_t* file) {
-  delete reinterpret_cast<OpenOverlay*>(file);
-  return 0;
-}
-
-herr_t query(const H5FD_t*, unsigned long* flags) {
-  *flags = 0;
-  return 0;
-}
-
-haddr_t get_eoa(const H5FD_t* file, H5FD_mem_t) { return self(file).end(); }
-
-herr_t set_eoa(H5FD_t* file, H5FD_mem_t, haddr_t address) {
-  self(file).set_end(address);
-  return 0;
-}
-
-haddr_t get_eof(const H5FD_t* file, H5FD_mem_t) { return self(file).end_of_file(); }
-
-herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, void* buffer) {
-  return self(file).read(address, std::span(static_cast<std::byte*>(buffer), size)) ? 0 : -1;
-}
-
-herr_t write(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, const void* buffer) {
-  try {
-    self(file).write(address, std::span(static_cast<const std::byte*>(buffer), size));
-  } catch (...) {
-    return -1;  // out of memory
-  }
-  return 0;
-}
-
-hid_t driver() {
-  static const H5FD_class_t driver_class = [] {
-    H5FD_class_t c{};
-    c.name = "posenc_overlay";
-    c.maxaddr = static_cast<haddr_t>(INT64_MAX);
-    c.fc_degree = H5F_CLOSE_STRONG;
-    c.fapl_size = sizeof(Overlay*);
-    c.open = open;
-    c.close = close;
-    c.query = query;
-    c.get_eoa = get_eoa;
-    c.set_eoa = set_eoa;
-    c.get_eof = get_eof;
-    c.read = read;
-    c.write = write;
-    return c;
-  }();
-  static const hid_t id = H5FDregister(&driver_class);
-  return id;
-}
-
-}  // namespace
 
 Overlay::Overlay(const std::string& path) : path_(path), target_(follow_links(path)) {
   fd_ = ::open(target_.c_str(), O_RDWR | O_CLOEXEC);
@@ -115,17 +42,10 @@ Overlay::~Overlay() {
   ::close(cutting_);
 }
 
-Handle Overlay::access() {
-  Handle access(checked(H5Pcreate(H5P_FILE_ACCESS), path_, false));
-  Overlay* pointer = this;
-  checked_status(H5Pset_driver(access.get(), checked(driver(), path_, false), &pointer), path_, false);
-  return access;
-}
-
 void Overlay::arm() {
-  if (end_ > old_end_) fail_input(fmt::format("{}: is shorter than its structure says", path_));
-  if (end_ < old_end_ && ::ftruncate(fd_, static_cast<off_t>(end_)) != 0) fail_system("cannot write " + path_, errno);
-  old_end_ = end_of_file_ = end_;
+  if (end() > old_end_) fail_input(fmt::format("{}: is shorter than its structure says", path_));
+  if (end() < old_end_ && ::ftruncate(fd_, static_cast<off_t>(end())) != 0) fail_system("cannot write " + path_, errno);
+  old_end_ = end_of_file_ = end();
   slot_ = remember_growth(fd_, cutting_, old_end_);
   armed_ = true;
 }
@@ -159,7 +79,7 @@ bool Overlay::read_file(std::uint64_t offset, std::span<std::byte> out) const {
   return true;
 }
 
-bool Overlay::read(std::uint64_t offset, std::span<std::byte> out) const {
+bool Overlay::read(std::uint64_t offset, std::span<std::byte> out) {
   if (!read_file(offset, out)) return false;
   const std::uint64_t end = offset + out.size();
   for (auto page = pages_.lower_bound(offset / page_size); page != pages_.end() && page->first * page_size < end; ++page) {
@@ -170,26 +90,27 @@ bool Overlay::read(std::uint64_t offset, std::span<std::byte> out) const {
   return true;
 }
 
-void Overlay::write(std::uint64_t offset, std::span<const std::byte> bytes) {
-  if (discarded_) return;
+bool Overlay::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (discarded_) return true;
   if (offset < old_end_) {
     const std::size_t kept = std::min<std::uint64_t>(bytes.size(), old_end_ - offset);
     keep(offset, bytes.first(kept));
     offset += kept;
     bytes = bytes.subspan(kept);
   }
-  if (bytes.empty() || error_number_ != 0) return;
+  if (bytes.empty() || error_number_ != 0) return true;
   end_of_file_ = std::max(end_of_file_, offset + bytes.size());
   while (!bytes.empty()) {
     const ssize_t put = ::pwrite(fd_, bytes.data(), std::min(bytes.size(), std::size_t{1} << 30), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) {
       error_number_ = put < 0 ? errno : ENOSPC;
-      return;
+      return true;
     }
     offset += static_cast<std::uint64_t>(put);
     bytes = bytes.subspan(static_cast<std::size_t>(put));
   }
+  return true;
 }
 
 void Overlay::keep(std::uint64_t offset, std::span<const std::byte> bytes) {
@@ -206,7 +127,7 @@ void Overlay::keep(std::uint64_t offset, std::span<const std::byte> bytes) {
 
 void Overlay::commit() {
   check();
-  if (::ftruncate(fd_, static_cast<off_t>(end_)) != 0 || ::fsync(fd_) != 0) fail_system("cannot write " + path_, errno);
+  if (::ftruncate(fd_, static_cast<off_t>(end())) != 0 || ::fsync(fd_) != 0) fail_system("cannot write " + path_, errno);
   std::vector<Patch> patches;
   for (const auto& [number, page] : pages_) {
     const std::uint64_t at = number * page_size;
@@ -216,7 +137,7 @@ void Overlay::commit() {
     patch.after.assign(reinterpret_cast<const char*>(page.data()), patch.before.size());
     if (patch.before != patch.after) patches.push_back(std::move(patch));
   }
-  replace_bytes(target_, fd_, end_, patches, [this] {
+  replace_bytes(target_, fd_, end(), patches, [this] {
     forget_growth(slot_);
     armed_ = false;
   });

@@ -8,21 +8,17 @@
 #include <span>
 #include <string>
 
-#include "hdf5_api.hpp"
+#include "hdf5_driver.hpp"
 
 namespace posenc::formats::hdf5 {
 
-class Overlay {
+class Overlay : public DriverFile {
  public:
   /// Opens `path` for reading and writing.
   explicit Overlay(const std::string& path);
   /// Without commit: cuts the file back to what it was.
-  ~Overlay();
-  Overlay(const Overlay&) = delete;
-  Overlay& operator=(const Overlay&) = delete;
+  ~Overlay() override;
 
-  /// A file access property list for H5Fopen with H5F_ACC_RDWR; the overlay must outlive the file.
-  [[nodiscard]] Handle access();
   /// The library has the file open and knows where it ends: what lies behind, of an interrupted extension, is cut off, and
   /// bytes may go there from now on.
   void arm();
@@ -35,12 +31,9 @@ class Overlay {
   /// The library has closed the file: makes it so.
   void commit();
 
-  // What the driver asks for.
-  [[nodiscard]] std::uint64_t end_of_file() const { return end_of_file_; }
-  void set_end(std::uint64_t end) { end_ = end; }
-  [[nodiscard]] std::uint64_t end() const { return end_; }
-  [[nodiscard]] bool read(std::uint64_t offset, std::span<std::byte> out) const;
-  void write(std::uint64_t offset, std::span<const std::byte> bytes);
+  [[nodiscard]] std::uint64_t end_of_file() const override { return end_of_file_; }
+  [[nodiscard]] bool read(std::uint64_t offset, std::span<std::byte> out) override;
+  [[nodiscard]] bool write(std::uint64_t offset, std::span<const std::byte> bytes) override;
 
  private:
   static constexpr std::size_t page_size = 4096;
@@ -52,7 +45,6 @@ class Overlay {
   int fd_ = -1, cutting_ = -1, slot_ = -1;
   std::uint64_t old_end_ = 0;      // bytes before it are kept
   std::uint64_t end_of_file_ = 0;  // of old file and new bytes
-  std::uint64_t end_ = 0;          // of the library's address space
   bool armed_ = false, discarded_ = false;
   int error_number_ = 0;
   std::map<std::uint64_t, Page> pages_;  // by number

@@ -83,6 +83,9 @@ std::unique_ptr<Reader> open_reader(std::shared_ptr<const InputFile> file) {
   Contents contents = walk_apart(*file);
   reader->set_metadata(std::move(contents.metadata));
   for (std::string& skip : contents.skipped) reader->skip(std::move(skip));
+  for (std::string& fault : contents.faults) reader->fault(std::move(fault));
+  if (contents.unused > 0)
+    reader->remark(fmt::format("the last {} bytes of {} belong to nothing: what an interrupted posenc extend leaves, and the next one removes", contents.unused, file->path()));
   reader->set_chunking(chunking_of(contents.arrays));
   for (Found& found : contents.arrays) {
     StoredArray array;

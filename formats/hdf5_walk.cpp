@@ -10,7 +10,7 @@
 #include "checked.hpp"
 #include "hdf5_api.hpp"
 #include "hdf5_attributes.hpp"
-#include "hdf5_driver.hpp"
+#include "hdf5_guard.hpp"
 #include "hdf5_types.hpp"
 #include "posenc/error.hpp"
 #include "utf8.hpp"
@@ -59,6 +59,8 @@ class Walk {
       std::vector<Group> inside = visit(group);
       stack.insert(stack.end(), std::make_move_iterator(inside.rbegin()), std::make_move_iterator(inside.rend()));
     }
+    if (contents_.metadata.contains(std::string(version_key)))  // others may make of their scales what they like
+      for (const Attached& one : attached_) check_axes(one);
   }
 
  private:
@@ -67,6 +69,31 @@ class Walk {
     haddr_t address;
     std::size_t depth;
   };
+
+  struct Scale {
+    std::string name;
+    std::int64_t size = 0;
+  };
+
+  struct Attached {
+    std::string tensor;
+    std::vector<std::string> axes;
+    std::vector<std::int64_t> shape;
+    std::vector<std::uint64_t> scales;  // addresses
+  };
+
+  // Labels and references lie in a global heap, which has no checksum.
+  void check_axes(const Attached& one) {
+    if (one.axes.empty()) contents_.faults.push_back(fmt::format("the names of the axes of tensor {} are damaged", one.tensor));
+    for (std::size_t axis = 0; axis < std::min(one.axes.size(), one.scales.size()); ++axis) {
+      if (one.scales[axis] == 0) continue;  // copied without its scales
+      const auto found = scales_.find(one.scales[axis]);
+      const std::string base = scale_name(one.axes[axis]);
+      const bool named = found != scales_.end() && (found->second.name == base || found->second.name.starts_with(base + "_"));
+      if (!named || found->second.size != one.shape[axis])
+        contents_.faults.push_back(fmt::format("axis {} of tensor {} ({}) leads to no dimension scale of that name and size", axis, one.tensor, one.axes[axis]));
+    }
+  }
 
   std::vector<Group> visit(const Group& group) {
     const Handle id(checked(H5Oopen_by_addr(file_, group.address), path_, true));
@@ -88,7 +115,7 @@ class Walk {
       checked_status(H5Oget_info2(object.get(), &info, H5O_INFO_BASIC), what, true);
       if (!seen_.insert(info.addr).second) continue;
       if (info.type == H5O_TYPE_GROUP) groups.push_back({name + "/", info.addr, group.depth + 1});
-      if (info.type == H5O_TYPE_DATASET) dataset(name, what, object.get());
+      if (info.type == H5O_TYPE_DATASET) dataset(name, what, object.get(), info.addr);
     }
     return groups;
   }
@@ -114,9 +141,12 @@ class Walk {
     return "";
   }
 
-  void dataset(const std::string& name, const std::string& what, hid_t id) {
-    if (is_bare_scale(id, what)) return;
+  void dataset(const std::string& name, const std::string& what, hid_t id, haddr_t address) {
     const Handle space(checked(H5Dget_space(id), what, true));
+    if (is_bare_scale(id, what)) {
+      scales_[address] = {name, H5Sget_simple_extent_npoints(space.get())};
+      return;
+    }
     const Handle type(checked(H5Dget_type(id), what, true));
     const Handle creation(checked(H5Dget_create_plist(id), what, true));
     std::vector<H5Z_filter_t> filters;
@@ -141,6 +171,7 @@ class Walk {
     const auto bytes = checked_bytes(found.shape, element->size);
     if (!bytes) fail_input(fmt::format("{}: its shape passes 2^63 bytes", what));
     found.axes = get_axes(id, found.shape.size(), what);
+    if (H5Aexists(id, "DIMENSION_LABELS") > 0) attached_.push_back({name, found.axes, found.shape, get_scales(id, found.shape.size(), what)});
     found.help = get_text(id, "description", what).value_or("");
     found.filters.assign(filters.begin(), filters.end());
     found.gzip_level = gzip_level;
@@ -209,12 +240,12 @@ class Walk {
       checked_status(H5Dget_chunk_storage_size(id, corner.data(), &size), what, true);
       if (size == 0) continue;
       ChunkPlace place{.number = number};
-      guard_.probe = &probe;
+      guard_.probe(&probe);
       const herr_t status = H5Dread_chunk(id, H5P_DEFAULT, corner.data(), &place.skipped, &probe);
-      guard_.probe = nullptr;
+      guard_.probe(nullptr);
       checked_status(status, what, true);
-      place.offset = guard_.probed_offset;
-      place.size = guard_.probed_size;
+      place.offset = guard_.probed().offset;
+      place.size = guard_.probed().size;
       found.places.push_back(place);
     }
   }
@@ -225,16 +256,19 @@ class Walk {
   Contents& contents_;
   const std::string& path_;
   std::set<haddr_t> seen_;
+  std::map<haddr_t, Scale> scales_;
+  std::vector<Attached> attached_;
 };
 
 }  // namespace
 
 Contents walk(const InputFile& input) {
-  Guard guard{.file = &input, .budget = budget_floor + budget_factor * input.size(), .probe = nullptr, .probed_offset = 0, .probed_size = 0};
-  const Handle access = access_through(guard);
+  Guard guard(input, budget_floor + budget_factor * input.size());
+  const Handle access = access_through(guard, input.path(), true);
   Contents contents;
   const Handle file(checked(H5Fopen(input.path().c_str(), H5F_ACC_RDONLY, access.get()), input.path(), true));
   Walk(input, guard, file.get(), contents).run();
+  if (input.size() > guard.end()) contents.unused = input.size() - guard.end();
   return contents;
 }
 

@@ -37,6 +37,8 @@ struct Contents {
   std::map<std::string, std::string> metadata;
   std::vector<Found> arrays;
   std::vector<std::string> skipped;  ///< "NAME: why"
+  std::vector<std::string> faults;   ///< see formats::faults
+  std::uint64_t unused = 0;          ///< bytes behind the end of the structure
 };
 
 /// Reads the structure with the HDF5 library, which a damaged file can crash or hang: only for hdf5_apart.cpp.

@@ -2,8 +2,6 @@
 // transformers' JSON is read back by the config reader, llama.cpp's flags and keys by the few lines of its formula below.
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -13,6 +11,7 @@
 #include "encodings/model.hpp"
 #include "encodings/rope.hpp"
 #include "posenc/config.hpp"
+#include "support/configs.hpp"
 
 using namespace posenc;
 using namespace analyze_test;
@@ -103,11 +102,6 @@ LlamaCpp from_keys(const std::string& keys, int d) {
 void near(const std::vector<double>& got, const std::vector<double>& want, double tolerance) {
   REQUIRE(got.size() == want.size());
   for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == doctest::Approx(want[i]).epsilon(tolerance));
-}
-
-std::string read(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace
@@ -329,10 +323,11 @@ TEST_CASE("explain: what cannot be said is said") {
 
 TEST_CASE("explain and precision take every config at hand") {
   int seen = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(POSENC_TEST_DATA) + "/configs")) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::configs)) {
     ConfigReading config;
+    if (!std::filesystem::exists(entry.path() / "config.json")) continue;  // a folder of more
     try {
-      config = read_config(read(entry.path() / "config.json"), "config.json");
+      config = read_config(test::slurp(entry.path() / "config.json"), "config.json");
     } catch (const Error&) {
       continue;  // those that are to be refused
     }

@@ -6,6 +6,7 @@
 #include "cli/process.hpp"
 #include "posenc/config.hpp"
 #include "posenc/text.hpp"
+#include "support/configs.hpp"
 
 namespace posenc::test {
 namespace {
@@ -22,7 +23,7 @@ Subject config_report(const std::string& json, std::optional<std::int64_t> conte
   return a.subjects[0];
 }
 Subject folder_report(const std::string& name, std::optional<std::int64_t> context = {}) {
-  return config_report(slurp(std::string(POSENC_TEST_DATA) + "/configs/" + name + "/config.json"), context);
+  return config_report(config_of(name), context);
 }
 
 // frequencies, wavelengths and turns: two correctly rounded numbers and up to three more roundings.
@@ -194,7 +195,7 @@ TEST_CASE("first negative sums of models, by numpy") {
   CHECK(count(llama, "base", "carries") == 18438);
   CHECK(count(llama, "decay", "first_negative") == 85133);
   AnalysisOptions options;
-  const auto of = [&](const std::string& name) { return analyze(read_config(slurp(std::string(POSENC_TEST_DATA) + "/configs/" + name + "/config.json"), name), options); };
+  const auto of = [&](const std::string& name) { return analyze(read_config(config_of(name), name), options); };
   CHECK(count(of("meta-llama--Llama-4-Scout-17B-16E-Instruct").subjects.at(0), "decay", "first_negative") == 193323);
   const Subject gemma = of("google--gemma-3-4b-it").subjects.at(1);
   CHECK(gemma.layer_type == "full_attention");

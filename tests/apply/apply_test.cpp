@@ -18,6 +18,7 @@
 #include "posenc/error.hpp"
 #include "stream/block_source.hpp"
 #include "posenc/text.hpp"
+#include "support/refusals.hpp"
 
 using namespace posenc;
 using namespace testing_support;
@@ -75,16 +76,6 @@ std::vector<double> results(const std::shared_ptr<const Encoding>& y, DType dtyp
   std::vector<double> out;
   for (std::size_t at = 0; at < file.bytes[0].size(); at += size_of(dtype)) out.push_back(stored_value(dtype, file.bytes[0].data() + at));
   return out;
-}
-
-std::string usage(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    CHECK(e.failure() == Failure::usage);
-    return e.what();
-  }
-  return "nothing was refused";
 }
 
 // cos and sin of a position's turn of pair i of d lanes.
@@ -369,7 +360,7 @@ TEST_CASE("scores depend on the distance only, and orthogonal vectors score 0") 
   Big square = 0;
   for (int l = 0; l < 4; ++l) square += Big(x[static_cast<std::size_t>((5 * 50 + 30) * 4 + l)]) * Big(x[static_cast<std::size_t>((5 * 50 + 30) * 4 + l)]);
   CHECK(correctly_rounded(DType::f64, all[5].value, square));
-  CHECK(usage([&] { (void)scores(erase(rope), {}, memory({50, 4}, some_values(200, true)), y_axis, 50, 0); }).find("there is no 50") != std::string::npos);
+  CHECK(test::refusal_of([&] { (void)scores(erase(rope), {}, memory({50, 4}, some_values(200, true)), y_axis, 50, 0); }).find("there is no 50") != std::string::npos);
 }
 
 TEST_CASE("scores of infinities and NaN are what IEEE 754 has") {
@@ -383,7 +374,7 @@ TEST_CASE("what does not meet is refused in one sentence") {
   const Rope rope{.head_dim = 8, .positions = Positions::range(0, 4), .layout = RopeLayout::half};
   const auto x = memory({4, 8}, some_values(32, true));
   const auto says = [&](const Application& a, const std::shared_ptr<const Input>& input, const std::shared_ptr<const Encoding>& tables, const std::string& word) {
-    const std::string line = usage([&] { (void)applied(tables, a, input); });
+    const std::string line = test::refusal_of([&] { (void)applied(tables, a, input); });
     CHECK_MESSAGE(line.find(word) != std::string::npos, line);
   };
   const std::shared_ptr<const Encoding> tables = erase(rope);

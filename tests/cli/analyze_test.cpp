@@ -8,6 +8,7 @@
 #include "cli/process.hpp"
 #include "posenc/config.hpp"
 #include "posenc/error.hpp"
+#include "support/configs.hpp"
 
 namespace posenc::test {
 namespace {
@@ -42,13 +43,11 @@ Json both(Words words) {
 const Json& sections(Json&& report, std::size_t subject = 0) = delete;
 const Json& sections(const Json& report, std::size_t subject = 0) { return report.at("subjects").at(subject).at("sections"); }
 
-fs::path configs() { return fs::path(POSENC_TEST_DATA) / "configs"; }
-
 }  // namespace
 
 TEST_CASE("analyze: every config that reads, and no other") {
   std::size_t read = 0;
-  for (const auto& entry : fs::directory_iterator(configs())) {
+  for (const auto& entry : fs::directory_iterator(configs)) {
     const fs::path file = entry.path() / "config.json";
     if (!fs::exists(file)) continue;
     std::size_t readings = 0;
@@ -77,7 +76,7 @@ TEST_CASE("analyze: sizes at the ends") {
     both({"rope", "--head-dim", "2", "--context", context});
     both({"alibi", "--context", context});
     both({"sinusoidal", "--context", context});
-    both({(configs() / "meta-llama--Llama-3.1-8B").string(), "--context", context});
+    both({configs + "meta-llama--Llama-3.1-8B", "--context", context});
   }
   both({"rope", "--head-dim", "65536", "--context", "100"});
   both({"rope", "--base", "1e300"});
@@ -124,7 +123,7 @@ TEST_CASE("analyze: the shape of the JSON") {
 }
 
 TEST_CASE("analyze: the text fits a terminal") {
-  const std::string config = std::string(POSENC_TEST_DATA) + "/configs/Qwen--Qwen2.5-7B-Instruct-yarn";
+  const std::string config = configs + "Qwen--Qwen2.5-7B-Instruct-yarn";
   const Outcome text = run({"analyze", config, "--explain"});
   std::istringstream lines(text.out);
   std::string copied;
@@ -175,7 +174,7 @@ TEST_CASE("analyze: what is refused") {
   CHECK(mentions(refused({"analyze", "rope", "--dtype", "i64"}, 2), "i64"));
   CHECK(mentions(refused({"analyze", "rope", "--method", "yarn"}, 2), "factor"));
   CHECK(mentions(refused({"analyze", "rope", "--head-dim", "3"}, 2), "even"));
-  const std::string config = (configs() / "meta-llama--Llama-3.1-8B").string();
+  const std::string config = configs + "meta-llama--Llama-3.1-8B";
   refused({"analyze", config, "--base", "7"}, 2);
   refused({"analyze", config, "rope"}, 2);
   const Scratch scratch;

@@ -3,6 +3,7 @@
 
 #include "cli/process.hpp"
 #include "posenc/formats.hpp"
+#include "support/arrays.hpp"
 
 namespace posenc::test {
 namespace {
@@ -14,12 +15,7 @@ std::string vectors(const Scratch& scratch, const std::string& name, const std::
   return path;
 }
 
-std::vector<std::byte> bytes_of(const std::string& path) {
-  const auto reader = formats::open(path);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(reader->tensors()[0].bytes()));
-  reader->read(0, 0, bytes);
-  return bytes;
-}
+std::vector<std::byte> bytes_of(const std::string& path) { return read_tensor(*formats::open(path), 0); }
 
 }  // namespace
 

@@ -4,35 +4,24 @@
 #include <sys/stat.h>
 
 #include "cli/process.hpp"
+#include "support/configs.hpp"
 
 namespace posenc::test {
 namespace {
 
 using Json = nlohmann::json;
 
-const std::string configs = std::string(POSENC_TEST_DATA) + "/configs/";
-
-Outcome fine(const Words& words, const Setup& setup = {}) {
-  CAPTURE(joined(words));
-  Outcome outcome = run(words, setup);
-  CHECK_MESSAGE(outcome.status == 0, outcome.err);
-  return outcome;
-}
 void refused(const Words& words, int status, std::string_view word, const Setup& setup = {}) {
-  CAPTURE(joined(words));
-  const Outcome outcome = run(words, setup);
-  CHECK(outcome.status == status);
-  CHECK(outcome.error_lines() == 1);
-  CHECK(outcome.out.empty());
-  CHECK_MESSAGE(mentions(outcome.err, std::string(word)), outcome.err);
+  const std::string sentence = test::refused(words, status, setup);
+  CHECK_MESSAGE(mentions(sentence, word), sentence);
 }
 
 }  // namespace
 
 TEST_CASE("inspect: a config's record, in words and as JSON of a stable shape") {
-  const std::string text = fine({"inspect", configs + "facebook--opt-1.3b"}).out;
+  const std::string text = done({"inspect", configs + "facebook--opt-1.3b"}).out;
   for (const char* words : {"2050 rows = max_position_embeddings + 2", "2 in front", "2048 for positions", "vLLM serves", "decoder.embed_positions.weight"}) CHECK_MESSAGE(mentions(text, words), words);
-  const Json opt = Json::parse(fine({"inspect", configs + "facebook--opt-1.3b", "--json"}).out);
+  const Json opt = Json::parse(done({"inspect", configs + "facebook--opt-1.3b", "--json"}).out);
   for (const char* key : {"file", "kind", "model_type", "dialect", "readings", "warnings", "lengths", "architectures"}) CHECK_MESSAGE(opt.contains(key), key);
   const Json& reading = opt["readings"][0];
   for (const char* key : {"layer_type", "encoding", "settings", "context", "softmax_multiplier", "notes", "context_from", "softmax_multiplier_from", "attention_factor", "layers", "facts", "open"})
@@ -43,17 +32,17 @@ TEST_CASE("inspect: a config's record, in words and as JSON of a stable shape") 
   CHECK(tensor["offset"] == 2);
   CHECK(tensor["usable"] == 2048);
   // Layer types with their layers, and both magnitudes.
-  const Json gemma = Json::parse(fine({"inspect", configs + "google--gemma-3-4b-it", "--json"}).out);
+  const Json gemma = Json::parse(done({"inspect", configs + "google--gemma-3-4b-it", "--json"}).out);
   CHECK(gemma["readings"][1]["layers"] == Json::parse("[5,11,17,23,29]"));
   CHECK(gemma["architectures"].size() == 2);
-  const std::string deepseek = fine({"inspect", configs + "deepseek-ai--DeepSeek-V3"}).out;
+  const std::string deepseek = done({"inspect", configs + "deepseek-ai--DeepSeek-V3"}).out;
   CHECK(mentions(deepseek, "attention_factor"));
   CHECK(mentions(deepseek, "softmax_multiplier"));
   // Known for its tensors alone.
   const Setup from_input{.input = R"({"model_type":"led","max_encoder_position_embeddings":16384,"max_decoder_position_embeddings":1024})"};
   const Scratch scratch;
   spill(scratch / "led.json", from_input.input);
-  const std::string led = fine({"inspect", scratch / "led.json"}).out;
+  const std::string led = done({"inspect", scratch / "led.json"}).out;
   CHECK(mentions(led, "16384 rows"));
   CHECK(mentions(led, "posenc does not read its positions"));
 }
@@ -61,18 +50,18 @@ TEST_CASE("inspect: a config's record, in words and as JSON of a stable shape") 
 TEST_CASE("inspect --config-dialect prints the config, to the byte") {
   const Scratch scratch;
   const std::string llama = configs + "meta-llama--Llama-3.1-8B/config.json";
-  CHECK(fine({"inspect", llama, "--config-dialect", "4"}).out == slurp(llama));
-  const std::string fresh = fine({"inspect", llama, "--config-dialect", "5"}).out;
+  CHECK(done({"inspect", llama, "--config-dialect", "4"}).out == slurp(llama));
+  const std::string fresh = done({"inspect", llama, "--config-dialect", "5"}).out;
   CHECK(Json::parse(fresh)["rope_parameters"]["rope_theta"] == 500000.0);
   spill(scratch / "five.json", fresh);
-  CHECK(Json::parse(fine({"inspect", scratch / "five.json", "--config-dialect", "4"}).out) == Json::parse(slurp(llama)));
+  CHECK(Json::parse(done({"inspect", scratch / "five.json", "--config-dialect", "4"}).out) == Json::parse(slurp(llama)));
   refused({"inspect", llama, "--config-dialect", "6"}, 2, "--config-dialect");
   refused({"inspect", llama, "--config-dialect", "4", "--json"}, 2, "--json");
   refused({"inspect", configs + "google--gemma-4-31B", "--config-dialect", "4"}, 2, "rope_parameters.full_attention");
   refused({"inspect", configs + "awkward--duplicate_keys", "--config-dialect", "5"}, 3, "rope_theta");
   spill(scratch / "spec.json", R"({"posenc":1,"encoding":"rope"})");
   refused({"inspect", scratch / "spec.json", "--config-dialect", "5"}, 2, "spec");
-  fine({"generate", "rope", "--positions", "2", "-o", scratch / "t.npz"});
+  done({"generate", "rope", "--positions", "2", "-o", scratch / "t.npz"});
   refused({"inspect", scratch / "t.npz", "--config-dialect", "5"}, 2, "config.json");
 }
 
@@ -80,7 +69,7 @@ TEST_CASE("generate --config makes what a config describes, and says why not") {
   const Scratch scratch;
   const Setup here{.folder = scratch.path()};
   const auto tensors = [&](const Words& words) -> std::string {
-    const Json report = Json::parse(fine(words, here).out);
+    const Json report = Json::parse(done(words, here).out);
     std::string text;
     for (const Json& t : report["written"][0]["tensors"]) {
       text += (text.empty() ? "" : "; ") + t["name"].get<std::string>();

@@ -17,15 +17,10 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 Words table(const std::string& positions, const std::string& name, const Words& more = {}) {
-  Words words{"generate", "rope", "--head-dim", "16", "--positions", positions, "-o", name};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+  return plus({"generate", "rope", "--head-dim", "16", "--positions", positions, "-o", name}, more);
 }
 
-void made(const Scratch& scratch, const Words& words) {
-  const Outcome outcome = run(words, {.folder = scratch.path()});
-  REQUIRE_MESSAGE(outcome.status == 0, joined(words) << ": " << outcome.err);
-}
+void made(const Scratch& scratch, const Words& words) { done(words, {.folder = scratch.path()}); }
 
 ino_t inode(const std::string& path) {
   struct stat status {};
@@ -55,6 +50,22 @@ const std::vector<Form> forms{{"x.npz", {}, false},
                               {"x.safetensors", {"--layout", "complex", "--complex", "pair"}, false},
                               {"x.npz", {"--layout", "complex"}, false},
                               {"x.h5", {"--layout", "complex", "--chunk", "224"}, true}};
+
+// Slow rows (a model's arithmetic step by step), so that the signal comes while they are being made.
+Outcome struck(const Scratch& scratch, const Form& form, int number, const std::vector<std::pair<std::string, std::string>>& env = {}) {
+  const Words names = scratch.names();
+  const std::uintmax_t size = fs::file_size(scratch / form.name);
+  Process process({"extend", form.name, "--positions", "4M"}, {.folder = scratch.path(), .env = env});
+  // Packed chunks wait in a file without a name: there is nothing to see.
+  const bool visible = form.words.size() < 4;
+  const auto end = steady_clock::now() + milliseconds(visible ? 30000 : 300);
+  const auto begun = [&] { return scratch.names() != names || fs::file_size(scratch / form.name) != size; };
+  while (!begun() && process.running() && steady_clock::now() < end) std::this_thread::sleep_for(milliseconds(1));
+  std::this_thread::sleep_for(milliseconds(30));
+  REQUIRE(process.running());
+  process.signal(number);
+  return process.wait();
+}
 
 }  // namespace
 
@@ -265,29 +276,35 @@ TEST_CASE("two at once: one extends, and the other is refused or comes after") {
   }
 }
 
-// Slow rows (a model's arithmetic step by step), so that the signal comes while they are being made.
 TEST_CASE("a signal leaves the old file, byte for byte, and nothing beside it") {
   for (const Form& form : {forms[1], forms[3], forms[6], forms[9]})
-    for (const int number : {SIGINT, SIGTERM}) {
+    for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGXCPU}) {
       CAPTURE(joined(form.words));
       const Scratch scratch;
-      Words words = table("1000", form.name, form.words);
-      words.insert(words.end(), {"--arithmetic", "float32"});
-      made(scratch, words);
+      made(scratch, table("1000", form.name, plus(form.words, {"--arithmetic", "float32"})));
       const Words names = scratch.names();
       const std::string before = slurp(scratch / form.name);
-      Process process({"extend", form.name, "--positions", "4M"}, {.folder = scratch.path()});
-      // Packed chunks wait in a file without a name: there is nothing to see.
-      const bool visible = form.words.size() < 4;
-      const auto end = steady_clock::now() + milliseconds(visible ? 30000 : 300);
-      const auto begun = [&] { return scratch.names() != names || fs::file_size(scratch / form.name) != before.size(); };
-      while (!begun() && process.running() && steady_clock::now() < end) std::this_thread::sleep_for(milliseconds(1));
-      std::this_thread::sleep_for(milliseconds(30));
-      REQUIRE(process.running());
-      process.signal(number);
-      CHECK(process.wait().status == 128 + number);
+      CHECK(struck(scratch, form, number).status == 128 + number);
       CHECK(slurp(scratch / form.name) == before);
       CHECK(scratch.names() == names);
+    }
+}
+
+// The memory of a process that breaks down is not trusted with the length of a file: what was added stays, behind the end.
+TEST_CASE("a process that breaks down leaves every byte of the old file and nothing beside it") {
+  for (const Form& form : {forms[1], forms[6]})
+    for (const int number : {SIGSEGV, SIGABRT}) {
+      CAPTURE(joined(form.words));
+      const Scratch scratch;
+      made(scratch, table("1000", form.name, plus(form.words, {"--arithmetic", "float32"})));
+      const Words names = scratch.names();
+      const std::string before = slurp(scratch / form.name);
+      CHECK(struck(scratch, form, number, faults_are_ours).status == 128 + number);
+      CHECK(slurp(scratch / form.name).starts_with(before));
+      CHECK(scratch.names() == names);
+      CHECK(verifies(scratch, form.name));
+      made(scratch, {"extend", form.name, "--positions", "1100"});
+      CHECK(verifies(scratch, form.name));
     }
 }
 

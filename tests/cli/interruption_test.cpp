@@ -1,6 +1,8 @@
 // Ends in the middle: signals, readers that go away, several processes with one target.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <chrono>
 #include <memory>
@@ -28,6 +30,38 @@ bool eventually(F&& done) {
   return false;
 }
 
+// Every signal that ends a process which does nothing about it, but SIGKILL: tried, not listed. SIGXFSZ is a failed write here.
+std::vector<int> ending_signals() {
+  std::vector<int> numbers;
+  for (int number = 1; number <= SIGRTMAX; ++number) {
+    struct sigaction now {};
+    if (number == SIGKILL || number == SIGXFSZ || ::sigaction(number, nullptr, &now) != 0) continue;
+    const pid_t id = ::fork();
+    REQUIRE(id >= 0);
+    if (id == 0) {
+      const rlimit no_core{0, 0};
+      ::setrlimit(RLIMIT_CORE, &no_core);
+      ::signal(number, SIG_DFL);
+      ::raise(number);
+      ::_exit(0);
+    }
+    int status = 0;
+    while (::waitpid(id, &status, WUNTRACED) < 0 && errno == EINTR) continue;
+    if (WIFSIGNALED(status)) numbers.push_back(number);
+    if (!WIFSTOPPED(status)) continue;
+    ::kill(id, SIGKILL);
+    ::waitpid(id, nullptr, 0);
+  }
+  return numbers;
+}
+
+// The signals of a line of /proc/PID/status, by their bits.
+bool has_signal(const std::string& status, const std::string& line, int number) {
+  const std::size_t at = status.find(line + ":");
+  REQUIRE(at != std::string::npos);
+  return (std::stoull(status.substr(at + line.size() + 1), nullptr, 16) >> (number - 1) & 1) != 0;
+}
+
 }  // namespace
 
 TEST_CASE("a signal in the middle leaves the target alone and no temporary") {
@@ -53,6 +87,35 @@ TEST_CASE("a signal in the middle leaves the target alone and no temporary") {
         for (const std::string& left : scratch.names()) CHECK((left == name || (left.starts_with(".") && mentions(left, ".posenc-"))));
     }
   }
+}
+
+TEST_CASE("every signal that ends a process removes the unfinished file first, and is what the process ends by") {
+  const std::vector<int> numbers = ending_signals();
+  CHECK(numbers.size() > 40);  // some 20 and the real-time ones
+  for (const int number : numbers) {
+    CAPTURE(number);
+    const Scratch scratch;
+    Process process(long_work("x.npz"), {.folder = scratch.path(), .env = faults_are_ours});
+    REQUIRE(eventually([&] { return !scratch.names().empty(); }));
+    process.signal(number);
+    CHECK(process.wait().status == 128 + number);
+    CHECK(scratch.names().empty());
+  }
+}
+
+TEST_CASE("signals that are ignored at the start stay ignored") {
+  const std::vector<int> numbers = ending_signals();
+  const Scratch scratch;
+  Process process(long_work("x.npz"), {.folder = scratch.path(), .env = faults_are_ours, .ignored = numbers});
+  REQUIRE(eventually([&] { return !scratch.names().empty(); }));
+  const std::string status = slurp("/proc/" + std::to_string(process.id()) + "/status");
+  for (const int number : numbers) {
+    CAPTURE(number);
+    CHECK(has_signal(status, "SigIgn", number));
+    CHECK_FALSE(has_signal(status, "SigCgt", number));
+    process.signal(number);
+  }
+  CHECK(process.running());
 }
 
 TEST_CASE("a reader that goes away ends the writer at once") {

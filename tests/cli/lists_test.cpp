@@ -6,18 +6,9 @@ namespace {
 
 // The one tensor that a command writes to standard output.
 std::string table(const Words& words, const Setup& setup) {
-  Words all{"generate", "rope", "--positions", "100", "-o", "-"};
-  all.insert(all.end(), words.begin(), words.end());
-  const Outcome outcome = run(all, setup);
-  CHECK_MESSAGE(outcome.status == 0, joined(all), ": ", outcome.err);
-  return outcome.out;
+  return done(plus({"generate", "rope", "--positions", "100", "-o", "-"}, words), setup).out;
 }
-void write(const Words& words, const Setup& setup) {
-  Words all{"generate", "rope"};
-  all.insert(all.end(), words.begin(), words.end());
-  const Outcome outcome = run(all, setup);
-  CHECK_MESSAGE(outcome.status == 0, joined(all), ": ", outcome.err);
-}
+void write(const Words& words, const Setup& setup) { done(plus({"generate", "rope"}, words), setup); }
 
 }  // namespace
 

@@ -12,60 +12,18 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "support/files.hpp"
+#include "support/refusals.hpp"
+
 namespace posenc::test {
 
-namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
-
-inline std::string slurp(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  REQUIRE_MESSAGE(in.good(), path.string());
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-inline void spill(const fs::path& path, std::string_view bytes) {
-  std::ofstream out(path, std::ios::binary);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  REQUIRE_MESSAGE(out.good(), path.string());
-}
-
-/// A fresh folder, removed at the end.
-class Scratch {
- public:
-  explicit Scratch(const fs::path& parent = fs::temp_directory_path()) {
-    std::string name = (parent / "posenc-cli-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
-  [[nodiscard]] std::string operator/(std::string_view name) const { return (path_ / name).string(); }
-  /// Names of what is in it, hidden ones too, sorted.
-  [[nodiscard]] Words names() const {
-    Words names;
-    for (const auto& entry : fs::directory_iterator(path_)) names.push_back(entry.path().filename().string());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
- private:
-  fs::path path_;
-};
 
 struct Setup {
   fs::path folder = {};                                          ///< working directory; empty: the test's own
@@ -74,6 +32,7 @@ struct Setup {
   std::string out_path = {};                                     ///< standard output goes to this file or device instead
   bool close_out = false;                                        ///< standard output is closed at the start
   rlim_t file_limit = RLIM_INFINITY;                             ///< RLIMIT_FSIZE, bytes
+  std::vector<int> ignored = {};                                 ///< signals that are ignored at the start
 };
 
 struct Outcome {
@@ -81,6 +40,13 @@ struct Outcome {
   std::string out, err;
   [[nodiscard]] std::size_t error_lines() const { return static_cast<std::size_t>(std::count(err.begin(), err.end(), '\n')); }
 };
+
+/// Environment of a process that is to end by a fault: sanitizers take faults for themselves unless they are told not to.
+inline const std::vector<std::pair<std::string, std::string>> faults_are_ours = [] {
+  const std::string options = "handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigill=0:handle_sigtrap=0:handle_sigfpe=0:exitcode=99";
+  return std::vector<std::pair<std::string, std::string>>{
+      {"ASAN_OPTIONS", options + ":detect_leaks=0"}, {"TSAN_OPTIONS", options + ":atexit_sleep_ms=0"}, {"UBSAN_OPTIONS", options}};
+}();
 
 /// A started posenc. Output goes to nameless files, so it never waits for a reader.
 class Process {
@@ -121,7 +87,13 @@ class Process {
         const rlimit limit{setup.file_limit, setup.file_limit};
         ::setrlimit(RLIMIT_FSIZE, &limit);
       }
-      for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(number, SIG_DFL);
+      const rlimit no_core{0, 0};
+      ::setrlimit(RLIMIT_CORE, &no_core);
+      for (int number = 1; number <= SIGRTMAX; ++number) ::signal(number, SIG_DFL);  // fails for those that stay as they are
+      for (const int number : setup.ignored) ::signal(number, SIG_IGN);
+      sigset_t none;
+      ::sigemptyset(&none);
+      ::sigprocmask(SIG_SETMASK, &none, nullptr);
       ::execv(argv[0], argv.data());
       ::_exit(127);
     }
@@ -138,6 +110,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  [[nodiscard]] pid_t id() const { return pid_; }
   void signal(int number) const { REQUIRE(::kill(pid_, number) == 0); }
   [[nodiscard]] bool running() const {
     siginfo_t info{};
@@ -173,6 +146,19 @@ inline std::string joined(const Words& words) {
   return text;
 }
 
+/// Runs what must succeed.
+inline Outcome done(const Words& words, const Setup& setup = {}) {
+  CAPTURE(joined(words));
+  Outcome outcome = run(words, setup);
+  REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+  return outcome;
+}
+
+inline Words plus(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 /// Runs in a fresh folder and expects the refusal that the documentation promises: that status, one line on stderr that
 /// begins with "posenc: ", nothing on stdout, nothing left behind. Returns the line.
 inline std::string refused(const Words& words, int status, Setup setup = {}) {
@@ -186,7 +172,5 @@ inline std::string refused(const Words& words, int status, Setup setup = {}) {
   CHECK(scratch.names().empty());
   return outcome.err;
 }
-
-inline bool mentions(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
 }  // namespace posenc::test

@@ -6,6 +6,7 @@
 #include "posenc/formats.hpp"
 #include "posenc/plan.hpp"
 #include "posenc/presets.hpp"
+#include "support/configs.hpp"
 
 namespace posenc::test {
 namespace {
@@ -137,7 +138,7 @@ TEST_CASE("every preset makes a file that verifies, and its spec says so") {
 TEST_CASE("a model's config") {
   const Scratch scratch;
   const Setup here{.folder = scratch.path()};
-  const std::string folder = std::string(POSENC_TEST_DATA) + "/configs/meta-llama--Llama-3.1-8B";
+  const std::string folder = configs + "meta-llama--Llama-3.1-8B";
   fine({"inspect", folder});
   CHECK(fine_json({"inspect", folder})["kind"] == "config");
   const Outcome made = run({"generate", "--config", folder, "--positions", "16", "-o", "x.h5"}, here);

@@ -3,6 +3,7 @@
 
 #include "cli/process.hpp"
 #include "posenc/formats.hpp"
+#include "support/arrays.hpp"
 
 namespace posenc::test {
 namespace {
@@ -17,8 +18,7 @@ void write_with_one_ulp(const std::string& from, const std::string& to, std::siz
   plan.metadata = reader->metadata();
   const auto writer = formats::create(formats::parse_format(reader->format()), to, plan);
   for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(plan.tensors[t].bytes()));
-    reader->read(t, 0, bytes);
+    std::vector<std::byte> bytes = read_tensor(*reader, t);
     if (t == tensor) bytes[static_cast<std::size_t>(value) * size_of(plan.tensors[t].dtype)] ^= std::byte{1};
     writer->write(t, 0, bytes);
   }
@@ -223,6 +223,43 @@ TEST_CASE("a file without a spec says how to give one") {
   CHECK(mentions(outcome.err, "--spec"));
   CHECK(run({"verify", "bare/x.npy", "rope", "--positions", "8", "--tensor", "cos"}, here).status == 0);
   CHECK(run({"verify", "bare/x.npy", "rope", "--positions", "8", "--tensor", "sin"}, here).status == 1);
+}
+
+TEST_CASE("bytes behind the end of an HDF5 file are said and no fault, until the next extend") {
+  const Scratch scratch;
+  const Setup here{.folder = scratch.path()};
+  done({"generate", "rope", "--positions", "8", "--chunk", "1M", "-o", "x.h5"}, here);
+  const std::string whole = slurp(scratch / "x.h5");
+  CHECK(done({"verify", "x.h5"}, here).err.empty());
+  spill(scratch / "x.h5", whole + std::string(1234, 'x'));
+  const std::string words = "the last 1234 bytes of x.h5 belong to nothing";
+  CHECK(mentions(done({"verify", "x.h5"}, here).err, words));
+  CHECK(mentions(done({"inspect", "x.h5"}, here).out, words));
+  CHECK(mentions(Json::parse(done({"inspect", "x.h5", "--json"}, here).out).at("remarks").at(0).get<std::string>(), words));
+  done({"extend", "x.h5", "--positions", "9"}, here);
+  CHECK(done({"verify", "x.h5"}, here).err.empty());
+}
+
+TEST_CASE("the axes of an HDF5 file are its own") {
+  const Scratch scratch;
+  const Setup here{.folder = scratch.path()};
+  for (const Words& form : std::vector<Words>{{}, {"--chunk", "1M"}, {"--stack"}, {"--layout", "complex", "--complex", "split"}}) {
+    CAPTURE(joined(form));
+    done(plus({"generate", "rope", "--positions", "8", "-o", "x.h5"}, form), here);
+    CHECK(run({"verify", "x.h5"}, here).status == 0);
+    // A name of an axis in the global heap, of 4096 bytes, the last one, since the library leaves behind what it wrote before.
+    std::string bytes = slurp(scratch / "x.h5");
+    const std::size_t heap = bytes.find("GCOL");
+    REQUIRE(heap != std::string::npos);
+    const std::size_t name = bytes.rfind("position", heap + 4096);
+    REQUIRE((name != std::string::npos && name > heap));
+    bytes[name] = 'P';
+    spill(scratch / "x.h5", bytes);
+    const Outcome outcome = run({"verify", "x.h5"}, here);
+    CHECK(outcome.status == 1);
+    CHECK_MESSAGE(mentions(outcome.out, "Position"), outcome.out);
+    CHECK(mentions(done({"inspect", "x.h5"}, here).out, "fault: axis "));
+  }
 }
 
 }  // namespace posenc::test

@@ -6,11 +6,11 @@
 #include <set>
 #include <stdexcept>
 
-#include "context/configs.hpp"
 #include "context/expression.hpp"
 #include "context/model_classes.hpp"
 #include "posenc/architectures.hpp"
 #include "posenc/error.hpp"
+#include "support/configs.hpp"
 
 namespace {
 
@@ -19,7 +19,7 @@ using posenc::ConfigArchitecture;
 using posenc::TensorKind;
 using posenc::TensorRows;
 
-using context_test::config_of;
+using posenc::test::config_of;
 
 std::vector<ConfigArchitecture> parts_of(const std::string& text) { return posenc::architectures_in(text, "config.json"); }
 

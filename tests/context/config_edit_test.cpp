@@ -7,11 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "context/configs.hpp"
 #include "posenc/config.hpp"
 #include "posenc/config_edit.hpp"
 #include "posenc/error.hpp"
 #include "posenc/text.hpp"
+#include "support/configs.hpp"
+#include "support/refusals.hpp"
 
 namespace {
 
@@ -20,38 +21,17 @@ using posenc::ConfigChange;
 using posenc::ConfigDialect;
 using posenc::Reading;
 
-using context_test::config_of;
+using posenc::test::config_of, posenc::test::reading_of, posenc::test::setting;
 
 std::string rescaled(const std::string& text, const ConfigChange& change) { return posenc::rescaled_config(text, "config.json", change); }
 
-Reading reading(const std::string& text, std::string_view type = "") {
-  for (const Reading& r : posenc::read_config(text, "config.json").readings)
-    if (r.layer_type == type) return r;
-  FAIL("no such layer type");
-  return {};
-}
-std::string setting(const Reading& r, std::string_view field) {
-  for (const posenc::Setting& s : r.settings)
-    if (s.field == field) return s.value;
-  return "";
-}
 std::string refusal(const std::string& text, const ConfigChange& change) {
-  try {
-    (void)rescaled(text, change);
-  } catch (const posenc::Error& e) {
-    const std::string sentence = e.what();
-    CHECK(e.failure() == posenc::Failure::usage);
-    CHECK(sentence.find('\n') == std::string::npos);
-    CHECK(sentence.starts_with("config.json: "));
-    return sentence;
-  }
-  return "";
+  const std::string sentence = posenc::test::refusal_of([&] { return rescaled(text, change); });
+  CHECK_MESSAGE((sentence.empty() || sentence.starts_with("config.json: ")), sentence);
+  return sentence;
 }
 void refused(const std::string& text, const ConfigChange& change, std::initializer_list<std::string_view> words) {
-  const std::string sentence = refusal(text, change);
-  INFO(sentence);
-  CHECK(!sentence.empty());
-  for (std::string_view word : words) CHECK_MESSAGE(sentence.find(word) != std::string::npos, word);
+  posenc::test::check_words(refusal(text, change), words);
 }
 
 std::string llama(const std::string& more = "") {
@@ -63,7 +43,7 @@ std::string llama(const std::string& more = "") {
 TEST_CASE("yarn: factor, trained length and maximum agree, in Qwen's file") {
   const std::string text = config_of("Qwen--Qwen2.5-7B-Instruct");
   const std::string longer = rescaled(text, {.method = "yarn", .factor = 4});
-  const Reading r = reading(longer);
+  const Reading r = reading_of(longer);
   CHECK(setting(r, "method") == "yarn");
   CHECK(setting(r, "factor") == "4");
   CHECK(setting(r, "original_max_position_embeddings") == "32768");
@@ -78,7 +58,7 @@ TEST_CASE("yarn: factor, trained length and maximum agree, in Qwen's file") {
   const std::string other = rescaled(text, {.method = "yarn", .context = 65536, .settings = {{"beta_fast", "48"}, {"truncate", "false"}, {"attention_factor", "1.5"}}});
   CHECK(Json::parse(other).at("rope_scaling") ==
         Json::parse(R"({"rope_type":"yarn","attention_factor":1.5,"factor":2.0,"original_max_position_embeddings":32768,"beta_fast":48.0,"truncate":false})"));
-  CHECK(reading(other).attention_factor == 1.5);
+  CHECK(reading_of(other).attention_factor == 1.5);
   // Every other line is as it was.
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
@@ -88,7 +68,7 @@ TEST_CASE("yarn: factor, trained length and maximum agree, in Qwen's file") {
 TEST_CASE("B17: a wrong maximum is not taken for the trained length, and stated lengths win") {
   const std::string qwen3 = R"({"model_type":"qwen3","hidden_size":4096,"num_attention_heads":32,"rope_theta":1000000,"max_position_embeddings":40960})";
   const std::string longer = rescaled(qwen3, {.method = "yarn", .factor = 4, .settings = {{"original_max_position_embeddings", "32768"}}});
-  const Reading r = reading(longer);
+  const Reading r = reading_of(longer);
   CHECK(setting(r, "original_max_position_embeddings") == "32768");
   CHECK(r.context == 131072);
   CHECK(std::abs(*r.attention_factor - 1.138629436112) < 1e-12);  // 0.1 ln 4 + 1, to the digits given
@@ -111,7 +91,7 @@ TEST_CASE("linear raises the maximum, dynamic keeps it, ntk is another base") {
   std::vector<std::string> remarks;
   const std::string linear = posenc::rescaled_config(llama(), "config.json", {.method = "linear", .factor = 2}, &remarks);
   CHECK(linear == R"({"model_type":"llama","hidden_size":4096,"num_attention_heads":32,"max_position_embeddings":8192,"rope_theta":10000.0,"rope_scaling":{"rope_type":"linear","factor":2.0}})");
-  CHECK(reading(linear).context == 8192);
+  CHECK(reading_of(linear).context == 8192);
   REQUIRE(!remarks.empty());  // vLLM would serve 16384
   CHECK(remarks[0].find("--max-model-len 8192") != std::string::npos);
   CHECK(posenc::read_config(linear, "config.json").lengths.served == 16384);
@@ -123,7 +103,7 @@ TEST_CASE("linear raises the maximum, dynamic keeps it, ntk is another base") {
   CHECK(remarks[0].find("stays 4096") != std::string::npos);
   CHECK(remarks[0].find("vLLM serves factor times that, 8192") != std::string::npos);
   CHECK(Json::parse(dynamic).at("max_position_embeddings") == 4096);
-  CHECK(setting(reading(dynamic), "max_position_embeddings") == "4096");
+  CHECK(setting(reading_of(dynamic), "max_position_embeddings") == "4096");
   CHECK(posenc::read_config(dynamic, "config.json").lengths.served == 8192);
 
   // 10000 * 4^(128/126) by Python's decimal at 40 digits; the nearest double.
@@ -131,7 +111,7 @@ TEST_CASE("linear raises the maximum, dynamic keeps it, ntk is another base") {
   const double base = Json::parse(ntk).at("rope_theta").get<double>();
   CHECK(base == 40889.942432486216413);
   CHECK(!Json::parse(ntk).contains("rope_scaling"));
-  CHECK(reading(ntk).context == 16384);
+  CHECK(reading_of(ntk).context == 16384);
   CHECK(Json::parse(rescaled(llama(), {.method = "ntk-old", .factor = 4})).at("rope_theta") == 40000.0);
   const std::string base_only = rescaled(llama(), {.method = "base", .settings = {{"new_base", "500000"}}});
   CHECK(Json::parse(base_only).at("rope_theta") == 500000.0);
@@ -144,9 +124,9 @@ TEST_CASE("llama3: factor and reach are two numbers") {
                                       {.method = "llama3", .factor = 8, .context = 131072, .settings = {{"low_freq_factor", "1"}, {"high_freq_factor", "4"}}});
   CHECK(Json::parse(longer).at("rope_scaling") ==
         Json::parse(R"({"rope_type":"llama3","factor":8.0,"original_max_position_embeddings":8192,"low_freq_factor":1.0,"high_freq_factor":4.0})"));
-  CHECK(reading(longer).context == 131072);
+  CHECK(reading_of(longer).context == 131072);
   // As Llama 3.1 itself is read.
-  const Reading real = reading(config_of("meta-llama--Llama-3.1-8B")), made = reading(longer);
+  const Reading real = reading_of(config_of("meta-llama--Llama-3.1-8B")), made = reading_of(longer);
   for (const char* field : {"method", "factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor", "base"}) CHECK(setting(made, field) == setting(real, field));
 }
 
@@ -159,14 +139,14 @@ TEST_CASE("longrope: Phi-3 keeps the trained length beside its three keys") {
   CHECK(phi.at("rope_scaling").at("type") == "longrope");
   CHECK(phi.at("original_max_position_embeddings") == 4096);
   CHECK(phi.at("max_position_embeddings") == 131072);
-  CHECK(setting(reading(phi.dump()), "factor") == "32");
+  CHECK(setting(reading_of(phi.dump()), "factor") == "32");
   // A file that has a top-level original of another kind of model gets it there too, as it would win.
   const std::string other = rescaled(
       R"({"model_type":"llama","hidden_size":8,"num_attention_heads":2,"max_position_embeddings":64,"rope_theta":1e4,"original_max_position_embeddings":64})",
       {.method = "longrope", .factor = 2, .settings = {{"short_factor", "1,1"}, {"long_factor", "2,3"}, {"original_max_position_embeddings", "32"}}});
   CHECK(Json::parse(other).at("original_max_position_embeddings") == 32);
   CHECK(Json::parse(other).at("rope_scaling").at("original_max_position_embeddings") == 32);
-  CHECK(reading(other).context == 64);
+  CHECK(reading_of(other).context == 64);
   refused(config_of("microsoft--Phi-3-mini-4k-instruct"), {.method = "yarn", .factor = 2}, {"phi3", "longrope"});
   refused(llama(), {.method = "longrope", .factor = 2}, {"short_factor"});
 }
@@ -174,14 +154,14 @@ TEST_CASE("longrope: Phi-3 keeps the trained length beside its three keys") {
 TEST_CASE("layer types: the full ones by default, in the dialect asked for") {
   const std::string gemma = R"({"model_type":"gemma3_text","num_hidden_layers":26,"rope_theta":1e6,"rope_local_base_freq":1e4,"max_position_embeddings":32768})";
   const std::string old = rescaled(gemma, {.method = "linear", .factor = 4});
-  CHECK(setting(reading(old, "full_attention"), "factor") == "4");
-  CHECK(setting(reading(old, "sliding_attention"), "method") == "default");
+  CHECK(setting(reading_of(old, "full_attention"), "factor") == "4");
+  CHECK(setting(reading_of(old, "sliding_attention"), "method") == "default");
   const Json fresh = Json::parse(rescaled(gemma, {.method = "linear", .factor = 4, .dialect = ConfigDialect::v5}));
   CHECK(fresh.at("rope_parameters").at("full_attention") == Json::parse(R"({"rope_type":"linear","rope_theta":1e6,"factor":4.0})"));
   CHECK(fresh.at("rope_parameters").at("sliding_attention") == Json::parse(R"({"rope_type":"default","rope_theta":1e4})"));
   const std::string local = rescaled(fresh.dump(), {.method = "linear", .factor = 2, .layer_type = "sliding_attention"});
-  CHECK(setting(reading(local, "sliding_attention"), "factor") == "2");
-  CHECK(setting(reading(local, "full_attention"), "factor") == "4");
+  CHECK(setting(reading_of(local, "sliding_attention"), "factor") == "2");
+  CHECK(setting(reading_of(local, "full_attention"), "factor") == "4");
   refused(gemma, {.method = "linear", .factor = 4, .layer_type = "sliding_attention"}, {"rope_scaling", "full_attention", "dialect 5"});
   refused(gemma, {.method = "linear", .factor = 4, .layer_type = "nonsense"}, {"nonsense", "full_attention"});
   refused(config_of("answerdotai--ModernBERT-base"), {.method = "linear", .factor = 4}, {"dialect 5"});
@@ -193,11 +173,11 @@ TEST_CASE("layer types: the full ones by default, in the dialect asked for") {
   CHECK(Json::parse(rescaled(config_of("answerdotai--ModernBERT-base"), {.method = "base", .settings = {{"new_base", "1e6"}}})).at("global_rope_theta") == 1e6);
   // One block for all kinds of layers.
   refused(config_of("google--gemma-2-9b"), {.method = "linear", .factor = 2, .layer_type = "full_attention"}, {"all layers"});
-  CHECK(setting(reading(rescaled(config_of("google--gemma-2-9b"), {.method = "linear", .factor = 2}), "sliding_attention"), "factor") == "2");
+  CHECK(setting(reading_of(rescaled(config_of("google--gemma-2-9b"), {.method = "linear", .factor = 2}), "sliding_attention"), "factor") == "2");
   // Gemma-4's full layers have a rule of their own, which takes a factor.
   const std::string gemma4 = rescaled(config_of("google--gemma-4-31B"), {.method = "proportional", .factor = 2});
-  CHECK(setting(reading(gemma4, "full_attention"), "factor") == "2");
-  CHECK(reading(gemma4, "full_attention").context == 524288);
+  CHECK(setting(reading_of(gemma4, "full_attention"), "factor") == "2");
+  CHECK(reading_of(gemma4, "full_attention").context == 524288);
   refused(config_of("google--gemma-4-31B"), {.method = "yarn", .factor = 2}, {"proportional"});
 }
 
@@ -232,7 +212,7 @@ TEST_CASE("a config under a rule is refused unless it is to be replaced") {
   refused(twice, {.method = "proportional", .context = 1048576, .replace = true}, {"trained for"});
   // Factor 1 is no rule yet to the same rule.
   const std::string once = R"({"model_type":"llama","hidden_size":8,"num_attention_heads":2,"max_position_embeddings":64,"rope_theta":1e4,"rope_scaling":{"rope_type":"linear","factor":1.0}})";
-  CHECK(setting(reading(rescaled(once, {.method = "linear", .factor = 2})), "factor") == "2");
+  CHECK(setting(reading_of(rescaled(once, {.method = "linear", .factor = 2})), "factor") == "2");
   refused(once, {.method = "yarn", .factor = 2}, {"linear", "replace"});
   std::vector<std::string> remarks;
   const Json linear = Json::parse(posenc::rescaled_config(config_of("deepseek-ai--DeepSeek-V3"), "config.json", {.method = "linear", .factor = 2, .replace = true}, &remarks));
@@ -244,7 +224,7 @@ TEST_CASE("a config under a rule is refused unless it is to be replaced") {
   refused(oss, {.method = "linear", .factor = 2}, {"yarn", "class default of gpt_oss"});
   const std::string plain_base = rescaled(oss, {.method = "ntk", .factor = 2, .replace = true});
   CHECK(Json::parse(plain_base).at("rope_scaling").is_null());
-  CHECK(setting(reading(plain_base, "full_attention"), "method") == "default");
+  CHECK(setting(reading_of(plain_base, "full_attention"), "method") == "default");
   // Under linear nothing says the trained length.
   const std::string coder = config_of("deepseek-ai--deepseek-coder-6.7b-base");
   refused(coder, {.method = "yarn", .factor = 8, .replace = true}, {"original_max_position_embeddings"});
@@ -307,8 +287,7 @@ TEST_CASE("changes that make no sense, or that no config says") {
 
 TEST_CASE("every rotary config takes yarn, or says why not, and is read back so") {
   int done = 0;
-  std::ifstream manifest(std::string(POSENC_TEST_DATA) + "/configs/MANIFEST.json");
-  for (const Json& entry : Json::parse(manifest)) {
+  for (const Json& entry : posenc::test::config_manifest()) {
     if (entry.at("expect").contains("error")) continue;
     std::string model = entry.at("file");
     model.resize(model.find('/'));

@@ -5,11 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "context/configs.hpp"
 #include "context/object_text.hpp"
 #include "posenc/config.hpp"
 #include "posenc/config_edit.hpp"
 #include "posenc/error.hpp"
+#include "support/configs.hpp"
+#include "support/refusals.hpp"
 
 namespace {
 
@@ -17,7 +18,7 @@ using Json = nlohmann::ordered_json;
 using posenc::ConfigDialect;
 using posenc::in_dialect;
 
-using context_test::folder, context_test::slurp;
+using posenc::test::config_manifest, posenc::test::config_of, posenc::test::configs, posenc::test::slurp;
 
 // Readings without the places that they were found in, as one text.
 std::string readings(const std::string& text) {
@@ -45,23 +46,16 @@ Json rest(const Json& config) {
 }
 
 std::string refusal(const std::string& text, ConfigDialect dialect) {
-  try {
-    (void)in_dialect(text, "config.json", dialect);
-  } catch (const posenc::Error& e) {
-    CHECK(e.failure() == posenc::Failure::usage);
-    CHECK(std::string(e.what()).find('\n') == std::string::npos);
-    return e.what();
-  }
-  return "";
+  return posenc::test::refusal_of([&] { return in_dialect(text, "config.json", dialect); });
 }
 
 }  // namespace
 
 TEST_CASE("a config in the other dialect is read alike, and only rotary keys differ") {
   int to_5 = 0, back = 0, refused = 0;
-  for (const Json& entry : Json::parse(slurp(folder + "MANIFEST.json"))) {
+  for (const Json& entry : config_manifest()) {
     if (entry.at("expect").contains("error")) continue;
-    const std::string file = entry.at("file"), text = slurp(folder + file);
+    const std::string file = entry.at("file"), text = slurp(configs + file);
     INFO(file);
     const std::string want = readings(text);
     const std::string v5 = in_dialect(text, "config.json", ConfigDialect::v5);
@@ -122,7 +116,7 @@ TEST_CASE("Gemma-3 and ModernBERT: two bases become two blocks") {
   const Json v5 = Json::parse(in_dialect(gemma, "config.json", ConfigDialect::v5));
   CHECK(v5.at("rope_parameters") == Json::parse(R"({"sliding_attention":{"rope_type":"default","rope_theta":1e4},"full_attention":{"rope_type":"linear","factor":8.0,"rope_theta":1e6}})"));
   CHECK(!v5.contains("rope_local_base_freq"));
-  const std::string modern = slurp(folder + "answerdotai--ModernBERT-base/config.json");
+  const std::string modern = config_of("answerdotai--ModernBERT-base");
   const Json blocks = Json::parse(in_dialect(modern, "config.json", ConfigDialect::v5)).at("rope_parameters");
   CHECK(blocks.at("full_attention").at("rope_theta") == 160000.0);
   CHECK(blocks.at("sliding_attention").at("rope_theta") == 10000.0);

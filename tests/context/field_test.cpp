@@ -10,11 +10,13 @@
 #include "posenc/encoding.hpp"
 #include "posenc/error.hpp"
 #include "posenc/spec.hpp"
+#include "support/configs.hpp"
 
 namespace {
 
 using posenc::ConfigReading;
 using posenc::Reading;
+using posenc::test::reading_of;
 
 ConfigReading read(const std::string& text) { return posenc::read_config(text, "config.json"); }
 
@@ -32,13 +34,6 @@ double inv_freq(const Reading& reading, std::int64_t pair) {
 void near(double got, double want) {
   INFO(got, " against ", want);
   CHECK(std::abs(got / want - 1) < 1e-11);
-}
-
-const Reading& of(const ConfigReading& config, std::string_view type) {
-  for (const Reading& r : config.readings)
-    if (r.layer_type == type) return r;
-  FAIL("no such layer type");
-  return config.readings.front();
 }
 
 }  // namespace
@@ -71,7 +66,7 @@ TEST_CASE("B13: each kind of layer has its own base and factor") {
       R"({"model_type":"gemma3_text","head_dim":256,"num_hidden_layers":26,"rope_parameters":{"full_attention":{"rope_type":"linear","factor":8.0,"rope_theta":1000000.0},"sliding_attention":{"rope_type":"default","rope_theta":10000.0}}})";
   for (const std::string& text : {old, fresh}) {
     const ConfigReading config = read(text);
-    const Reading &local = of(config, "sliding_attention"), &global = of(config, "full_attention");
+    const Reading &local = reading_of(config, "sliding_attention"), &global = reading_of(config, "full_attention");
     near(inv_freq(local, 0), 1);
     near(inv_freq(local, 1), 0.93057204093);
     near(inv_freq(local, 127), 0.000107460782832);

@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "context/configs.hpp"
 #include "posenc/config.hpp"
+#include "support/configs.hpp"
 
 namespace {
 
@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 using posenc::ConfigReading;
 using posenc::Reading;
 
-using context_test::folder, context_test::slurp;
+using posenc::test::config_manifest, posenc::test::configs, posenc::test::reading_of, posenc::test::slurp;
 
 struct Pattern {
   int layers;
@@ -32,36 +32,29 @@ const std::map<std::string, Pattern> patterns{
     {"answerdotai/ModernBERT-base", {22, "global_attention", "local_attention", [](int i) { return i % 3 == 0; }}},
 };
 
-const Reading& reading(const ConfigReading& config, const std::string& type) {
-  for (const Reading& r : config.readings)
-    if (r.layer_type == type) return r;
-  FAIL("no layers of type ", type);
-  return config.readings.front();
-}
-
 }  // namespace
 
 TEST_CASE("published configs: each kind of layer names its layers") {
   std::size_t seen = 0;
-  for (const Json& entry : Json::parse(slurp(folder + "MANIFEST.json"))) {
+  for (const Json& entry : config_manifest()) {
     const std::string model = entry.at("model");
     INFO(model);
     const auto pattern = patterns.find(model);
     REQUIRE((pattern != patterns.end()) == entry.contains("layer_pattern"));
     if (pattern == patterns.end()) continue;
     ++seen;
-    const ConfigReading config = posenc::read_config(slurp(folder + entry.at("file").get<std::string>()), "config.json");
+    const ConfigReading config = posenc::read_config(slurp(configs + entry.at("file").get<std::string>()), "config.json");
     std::vector<std::int64_t> these, others;
     for (int i = 0; i < pattern->second.layers; ++i) (pattern->second.is_type(i) ? these : others).push_back(i);
-    CHECK(reading(config, pattern->second.type).layers == these);
-    CHECK(reading(config, pattern->second.other).layers == others);
+    CHECK(reading_of(config, pattern->second.type).layers == these);
+    CHECK(reading_of(config, pattern->second.other).layers == others);
   }
   CHECK(seen == patterns.size());
 }
 
 TEST_CASE("published configs: a base that the file does not state is said to be the class's") {
   int from_class = 0, stated = 0;
-  for (const Json& entry : Json::parse(slurp(folder + "MANIFEST.json"))) {
+  for (const Json& entry : config_manifest()) {
     if (entry.at("kind") != "real") continue;
     INFO(entry.at("model").get<std::string>());
     bool expected = false;
@@ -70,7 +63,7 @@ TEST_CASE("published configs: a base that the file does not state is said to be 
         const std::string text = words;
         expected = expected || text.starts_with("base ") || text.starts_with("rope_theta ");
       }
-    for (const Reading& r : posenc::read_config(slurp(folder + entry.at("file").get<std::string>()), "config.json").readings) {
+    for (const Reading& r : posenc::read_config(slurp(configs + entry.at("file").get<std::string>()), "config.json").readings) {
       if (r.encoding != "rope") continue;
       for (const posenc::Setting& s : r.settings) {
         if (s.field != "base") continue;

@@ -2,21 +2,15 @@
 #include <doctest/doctest.h>
 
 #include "encodings/cpvt.hpp"
+#include "encodings/filled.hpp"
 #include "encodings/mpfr_reference.hpp"
 #include "numeric/philox.hpp"
 
 namespace {
 
 using namespace posenc;
+using reference::filled;
 using reference::Number;
-
-Array filled(std::vector<std::int64_t> shape, double step) {
-  Array a{shape, {}};
-  std::int64_t n = 1;
-  for (const std::int64_t size : shape) n *= size;
-  for (std::int64_t i = 0; i < n; ++i) a.values.push_back(step * static_cast<double>(i * 37 % 101 - 50));
-  return a;
-}
 
 Cpvt sample(std::int64_t kernel, std::int64_t stride, std::int64_t prefix) {
   Cpvt s{.height = 4, .width = 5, .dim = 3, .kernel = kernel, .stride = stride, .prefix_rows = prefix};

@@ -3,21 +3,15 @@
 
 #include <cmath>
 
+#include "encodings/filled.hpp"
 #include "encodings/floater.hpp"
 #include "encodings/mpfr_reference.hpp"
 
 namespace {
 
 using namespace posenc;
+using reference::filled;
 using reference::Number;
-
-Array filled(std::vector<std::int64_t> shape, double step) {
-  Array a{shape, {}};
-  std::int64_t n = 1;
-  for (const std::int64_t size : shape) n *= size;
-  for (std::int64_t i = 0; i < n; ++i) a.values.push_back(step * static_cast<double>(i * 37 % 101 - 50));
-  return a;
-}
 
 double value(const Floater& s, std::int64_t k, std::int64_t v, std::int64_t c) {
   return erase(s)->evaluator()->truth(0, std::array{k, v, c}, DType::f64);

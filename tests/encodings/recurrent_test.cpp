@@ -3,21 +3,15 @@
 
 #include <cmath>
 
+#include "encodings/filled.hpp"
 #include "encodings/mpfr_reference.hpp"
 #include "encodings/recurrent.hpp"
 
 namespace {
 
 using namespace posenc;
+using reference::filled;
 using reference::Number;
-
-Array filled(std::vector<std::int64_t> shape, double step) {
-  Array a{shape, {}};
-  std::int64_t n = 1;
-  for (const std::int64_t size : shape) n *= size;
-  for (std::int64_t i = 0; i < n; ++i) a.values.push_back(step * static_cast<double>(i * 37 % 101 - 50));
-  return a;
-}
 
 // sin x = 2t / (1 + t^2), cos x = 1 - 2 sin^2(x/2).
 Number sinusoid(double position, double pair, double dim, bool sine) {

@@ -9,6 +9,8 @@
 #include "numeric/decide.hpp"
 #include "numeric/real.hpp"
 #include "rescale/turns_ramp.hpp"
+#include "support/configs.hpp"
+#include "support/refusals.hpp"
 
 namespace field_log {
 
@@ -17,6 +19,7 @@ using golden::produced;
 using golden::Settings;
 using golden::Values;
 using oracle::Big;
+using posenc::test::check_words, posenc::test::config_of, posenc::test::reading_of, posenc::test::refusal_of, posenc::test::setting;
 
 inline int significant(std::string_view text) {
   int digits = 0;
@@ -63,19 +66,7 @@ inline Values row(const Settings& settings, std::int64_t position) {
   return produced(rope(settings).with({{"layout", "cache"}, {"positions", only(position)}}));
 }
 
-/// A config's text, and the table that it says for a kind of layer.
-inline std::string config(const std::string& name) { return golden::slurp(std::string(POSENC_TEST_DATA) + "/configs/" + name + "/config.json"); }
-inline posenc::Reading reading(const std::string& text, std::string_view layers = "") {
-  for (const posenc::Reading& r : posenc::read_config(text, "config.json").readings)
-    if (r.layer_type == layers) return r;
-  FAIL("no layers called '", layers, "'");
-  return {};
-}
-inline std::string setting(const posenc::Reading& reading, std::string_view field) {
-  for (const posenc::Setting& s : reading.settings)
-    if (s.field == field) return s.value;
-  return "";
-}
+/// The table that a config says for a kind of layer.
 inline posenc::Spec spec_of(const posenc::Reading& reading, const Settings& more) {
   posenc::Spec spec;
   spec.tables = {golden::table_of(reading, more)};
@@ -95,19 +86,9 @@ inline const posenc::Rope& typed(const posenc::Spec& spec) {
 inline double amplitude(const posenc::Spec& spec) { return posenc::facts(typed(spec)).attention_factor; }
 inline double amplitude(const Settings& settings) { return amplitude(golden::spec_of(rope(settings))); }
 
-/// What a text of a refused config says.
-inline std::string refusal(const std::string& text) {
-  try {
-    (void)posenc::read_config(text, "config.json");
-  } catch (const posenc::Error& error) {
-    return error.what();
-  }
-  return "";
-}
+/// That a config's text is refused, in these words among others.
 inline void refused(const std::string& text, std::initializer_list<std::string_view> words) {
-  const std::string sentence = refusal(text);
-  CHECK_MESSAGE(!sentence.empty(), text);
-  for (const std::string_view word : words) CHECK_MESSAGE(sentence.find(word) != std::string::npos, sentence);
+  check_words(refusal_of([&] { return posenc::read_config(text, "config.json"); }, posenc::Failure::bad_input), words);
 }
 
 /// Ends of YaRN's ramp before and after they are made whole pairs.

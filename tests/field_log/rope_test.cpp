@@ -35,11 +35,11 @@ TEST_CASE("B01: the base, not 10000") {
     CHECK(abs(pow(Big(f[0]) / Big(f[1]), 64) / Big(base) - 1) < 65 * ldexp(Big(1), -53));
   }
   // Wherever the config says it; where none is said, nothing is taken for it.
-  check(inv_freq_of(reading(config("meta-llama--Meta-Llama-3-8B"))), {{63, "2.45514079113e-6"}});
-  check(inv_freq_of(reading(config("awkward--base_only_in_text_config"))), {{63, "1.24093776075e-6"}});
+  check(inv_freq_of(reading_of(config_of("meta-llama--Meta-Llama-3-8B"))), {{63, "2.45514079113e-6"}});
+  check(inv_freq_of(reading_of(config_of("awkward--base_only_in_text_config"))), {{63, "1.24093776075e-6"}});
   const std::string llama = R"({"model_type":"llama","hidden_size":4096,"num_attention_heads":32,)";
   const std::string nested = R"("rope_parameters":{"rope_type":"default","rope_theta":500000.0}})";
-  check(inv_freq_of(reading(llama + nested)), {{63, "2.45514079113e-6"}});
+  check(inv_freq_of(reading_of(llama + nested)), {{63, "2.45514079113e-6"}});
   refused(R"({"model_type":"brand_new","hidden_size":4096,"num_attention_heads":32})", {"rope_theta"});
   refused(llama + R"("rope_theta":10000.0,)" + nested, {"10000", "500000"});
 }
@@ -111,7 +111,7 @@ TEST_CASE("B02: positions and frequencies in 16 bits") {
 }
 
 TEST_CASE("B03: llama3 frequency scaling is applied, with the checkpoint's factor") {
-  const posenc::Reading large = reading(config("meta-llama--Llama-3.1-8B"));
+  const posenc::Reading large = reading_of(config_of("meta-llama--Llama-3.1-8B"));
   const Values plain = inv_freq_of(large, {{"method", "default"}}), scaled = inv_freq_of(large);
   for (std::size_t i = 0; i < 64; ++i) {
     INFO(i);
@@ -127,7 +127,7 @@ TEST_CASE("B03: llama3 frequency scaling is applied, with the checkpoint's facto
   for (std::size_t i = 35; i < 64; ++i) CHECK(divisors[i] == 8);
   check(divisors, {{29, "1.207483871"}, {30, "1.553414629"}, {31, "2.026313206"}, {32, "2.694529688"}, {33, "3.684252528"}, {34, "5.257326589"}}, 10);
 
-  const posenc::Reading small = reading(config("meta-llama--Llama-3.2-1B"));
+  const posenc::Reading small = reading_of(config_of("meta-llama--Llama-3.2-1B"));
   const Values plain_small = inv_freq_of(small, {{"method", "default"}}), scaled_small = inv_freq_of(small);
   REQUIRE(scaled_small.size() == 32);
   for (std::size_t i = 0; i <= 14; ++i) CHECK(scaled_small[i] == plain_small[i]);
@@ -171,25 +171,25 @@ TEST_CASE("B04: YaRN's two magnitudes") {
   // g(40, 0.707): the amplitude of weight 0.707 over one of weight 0.
   check(yarn("40", {{"mscale", "0.707"}, {"mscale_all_dim", "0"}, {"mscale_rule", "ratio"}}), "1.2608037774059");
 
-  const posenc::Reading v3 = reading(config("deepseek-ai--DeepSeek-V3"));
+  const posenc::Reading v3 = reading_of(config_of("deepseek-ai--DeepSeek-V3"));
   CHECK(amplitude(spec_of(v3, {})) == 1);
   // A logarithm, a product, a sum and a square in binary64: 4 ulp. The scale: a root and products, 4 more.
   check(v3.softmax_multiplier, "1.8738542070926", 12, 8e-16);
   REQUIRE(v3.qk_head_dim == 192);
   check(1 / std::sqrt(192.0), "0.072168783648703", 12, 3e-17);
   check(v3.softmax_multiplier / std::sqrt(192.0), "0.13523377886088", 12, 2e-16);
-  const posenc::Reading lite = reading(
+  const posenc::Reading lite = reading_of(
       R"({"model_type":"deepseek_v2","qk_rope_head_dim":64,"qk_nope_head_dim":128,"rope_theta":10000,"max_position_embeddings":163840,
           "rope_scaling":{"type":"yarn","factor":40,"original_max_position_embeddings":4096,"mscale":0.707,"mscale_all_dim":0.707}})");
   CHECK(amplitude(spec_of(lite, {})) == 1);
   check(lite.softmax_multiplier, "1.5896261651209", 12, 8e-16);
-  const posenc::Reading kimi = reading(
+  const posenc::Reading kimi = reading_of(
       R"({"model_type":"kimi_k2","qk_rope_head_dim":64,"qk_nope_head_dim":128,"rope_theta":50000,"max_position_embeddings":262144,
           "rope_scaling":{"type":"yarn","factor":64,"original_max_position_embeddings":4096,"mscale":1.0,"mscale_all_dim":1.0}})");
   CHECK(amplitude(spec_of(kimi, {})) == 1);
   check(kimi.softmax_multiplier, "2.0047397016825", 12, 9e-16);
   // Ministral's equal pair is inert: no factor on the softmax.
-  const posenc::Reading ministral = reading(config("mistralai--Ministral-3-3B-Reasoning-2512"));
+  const posenc::Reading ministral = reading_of(config_of("mistralai--Ministral-3-3B-Reasoning-2512"));
   CHECK(amplitude(spec_of(ministral, {})) == 1);
   CHECK(ministral.softmax_multiplier == 1);
 }
@@ -238,12 +238,12 @@ TEST_CASE("B05: half-split and interleaved pairs") {
 }
 
 TEST_CASE("B06: head_dim, rotated width, denominator and partner are four numbers") {
-  const posenc::Reading minimax = reading(config("MiniMaxAI--MiniMax-M2"));
+  const posenc::Reading minimax = reading_of(config_of("MiniMaxAI--MiniMax-M2"));
   CHECK(setting(minimax, "head_dim") == "128");
   check(inv_freq_of(minimax), {{1, "0.617528758126"}, {16, "0.0004472135955"}, {31, "3.23871556374e-7"}});
   check(inv_freq({{"head_dim", "128"}, {"base", "5e6"}}), {{1, "0.78582998042"}, {16, "0.0211474252688"}, {31, "0.000569097141421"}});
   // GLM-4's half is its class's, the key is absent.
-  const Values glm = inv_freq_of(reading(R"({"model_type":"glm","hidden_size":4096,"num_attention_heads":32,"rope_theta":10000.0})"));
+  const Values glm = inv_freq_of(reading_of(R"({"model_type":"glm","hidden_size":4096,"num_attention_heads":32,"rope_theta":10000.0})"));
   CHECK(glm.size() == 32);
   check(glm, {{1, "0.749894209332"}, {31, "0.000133352143216"}});
   check(inv_freq({{"head_dim", "128"}}), {{1, "0.86596432336"}, {31, "0.0115478198469"}});
@@ -256,14 +256,14 @@ TEST_CASE("B06: head_dim, rotated width, denominator and partner are four number
   const Values row5 = produced(matrix, 0, std::size_t{5} * 256, 256);
   for (std::size_t lane = 0; lane < 256; ++lane) CHECK((row5[lane] != 0) == (lane == 5 || lane == 37));
   const std::string nemo = R"({"model_type":"mistral","hidden_size":5120,"num_attention_heads":32,"rope_theta":1000000.0)";
-  CHECK(inv_freq_of(reading(nemo + R"(,"head_dim":128})")).size() == 64);
-  check(inv_freq_of(reading(nemo + R"(,"head_dim":128})")), {{1, "0.805842187761"}});
-  CHECK(inv_freq_of(reading(nemo + "}")).size() == 80);
-  check(inv_freq_of(reading(nemo + "}")), {{1, "0.841395141645"}});
+  CHECK(inv_freq_of(reading_of(nemo + R"(,"head_dim":128})")).size() == 64);
+  check(inv_freq_of(reading_of(nemo + R"(,"head_dim":128})")), {{1, "0.805842187761"}});
+  CHECK(inv_freq_of(reading_of(nemo + "}")).size() == 80);
+  check(inv_freq_of(reading_of(nemo + "}")), {{1, "0.841395141645"}});
 }
 
 TEST_CASE("B07: longrope's two lists, the switch and the amplitude") {
-  const posenc::Reading phi3 = reading(config("microsoft--Phi-3-mini-128k-instruct"));
+  const posenc::Reading phi3 = reading_of(config_of("microsoft--Phi-3-mini-128k-instruct"));
   const posenc::Spec spec = spec_of(phi3, {{"layout", "half-width"}, {"positions", "1"}});
   CHECK(posenc::facts(typed(spec)).sets == std::vector<std::string>{"short", "long"});
   CHECK(posenc::facts(typed(spec)).switch_text == "short up to 4096 positions, long above");
@@ -288,12 +288,12 @@ TEST_CASE("B07: longrope's two lists, the switch and the amplitude") {
                "original_max_position_embeddings":4096,"rope_theta":10000.0,"rope_scaling":{"type":"longrope","short_factor":[)" +
            ones + R"(],"long_factor":[)" + ones + "]}}";
   };
-  CHECK(inv_freq_of(reading(phi4(48))).size() == 48);
+  CHECK(inv_freq_of(reading_of(phi4(48))).size() == 48);
   refused(phi4(64), {"short_factor", "64", "48"});
 }
 
 TEST_CASE("B09: YaRN's ramp with and without whole ends") {
-  const posenc::Reading oss = reading(config("openai--gpt-oss-20b"), "full_attention");
+  const posenc::Reading oss = reading_of(config_of("openai--gpt-oss-20b"), "full_attention");
   const Ends ends = raw_ends(64, 150000, 4096);
   check(ends.low, "8.092779115512401");
   check(ends.high, "17.39802450158856");
@@ -360,7 +360,7 @@ TEST_CASE("B11: dynamic NTK depends on the length alone") {
   const auto angle = [&](const std::string& length) { return produced(rope(llama(length)).with({{"layout", "angles"}, {"positions", only(2047)}}))[32]; };
   check(angle("2048"), "20.47");
   check(angle("4096"), "11.7157619477");
-  const posenc::Reading nomic = reading(config("awkward--nomic_dynamic"));
+  const posenc::Reading nomic = reading_of(config_of("awkward--nomic_dynamic"));
   const auto nomic_base = [&](const std::string& length, std::string_view text) {
     const Big got = pow(Big(inv_freq_of(nomic, {{"length", length}}).back()), -Big(64) / 62);
     CHECK_MESSAGE(rounds_to(got, text, 12, got * ldexp(Big(1), -52)), text);
@@ -371,8 +371,8 @@ TEST_CASE("B11: dynamic NTK depends on the length alone") {
 }
 
 TEST_CASE("B13: one table per kind of layer") {
-  const std::string gemma = config("google--gemma-3-4b-it");
-  const posenc::Reading local = reading(gemma, "sliding_attention"), global = reading(gemma, "full_attention");
+  const std::string gemma = config_of("google--gemma-3-4b-it");
+  const posenc::Reading local = reading_of(gemma, "sliding_attention"), global = reading_of(gemma, "full_attention");
   CHECK(setting(local, "head_dim") == "256");
   check(inv_freq_of(local), {{0, "1"}, {1, "0.93057204093"}, {64, "0.01"}, {127, "0.000107460782832"}});
   check(inv_freq_of(global), {{0, "0.125"}, {1, "0.112210891556"}, {64, "0.000125"}, {127, "1.39246732499e-7"}});
@@ -385,12 +385,12 @@ TEST_CASE("B13: one table per kind of layer") {
   CHECK(first_angle({}) == 512);
   CHECK(first_angle({{"method", "default"}}) == 4096);
   const std::string one_b = R"({"model_type":"gemma3_text","num_hidden_layers":26,"rope_scaling":{"rope_type":"linear","factor":8.0}})";
-  CHECK(reading(one_b, "full_attention").layers == std::vector<std::int64_t>{5, 11, 17, 23});
-  CHECK(reading(one_b, "sliding_attention").layers.size() == 22);
+  CHECK(reading_of(one_b, "full_attention").layers == std::vector<std::int64_t>{5, 11, 17, 23});
+  CHECK(reading_of(one_b, "sliding_attention").layers.size() == 22);
 }
 
 TEST_CASE("B14: proportional rotation over the whole head") {
-  const posenc::Reading gemma = reading(config("google--gemma-4-31B"), "full_attention");
+  const posenc::Reading gemma = reading_of(config_of("google--gemma-4-31B"), "full_attention");
   const Values f = inv_freq_of(gemma);
   REQUIRE(f.size() == 256);
   check(f, {{0, "1"}, {1, "0.947463525655"}, {32, "0.177827941004"}, {63, "0.0333762469429"}});
@@ -419,7 +419,7 @@ TEST_CASE("B17: the original length, and the factor as given") {
   check_used_ends(128, 1e6, 32768, 23, 40);
   const std::string qwen3 = R"({"model_type":"qwen3","hidden_size":4096,"num_attention_heads":32,"head_dim":128,
           "rope_theta":1000000,"max_position_embeddings":40960,"rope_scaling":{"rope_type":"yarn","factor":4.0,"original_max_position_embeddings":32768}})";
-  const posenc::Reading read = reading(qwen3);
+  const posenc::Reading read = reading_of(qwen3);
   CHECK(read.context == 131072);
   for (const Values& f : {inv_freq_of(read), inv_freq(qwen("4", "32768"))})
     check(f, {{23, "0.0069783058486"}, {30, "0.00106436098125"}, {40, "4.4456985251e-5"}, {63, "3.10234440188e-7"}});
@@ -433,7 +433,7 @@ TEST_CASE("B17: the original length, and the factor as given") {
   check(d.low, "10.4722408103");
   check(d.high, "22.5134406369");
   check_used_ends(64, 10000, 4096, 10, 23);
-  const posenc::Reading v3 = reading(config("deepseek-ai--DeepSeek-V3"));
+  const posenc::Reading v3 = reading_of(config_of("deepseek-ai--DeepSeek-V3"));
   check(inv_freq_of(v3), {{16, "0.0055"}, {22, "0.000177827941"}, {31, "3.33380358e-6"}}, 9);
   check_used_ends(64, 10000, 163840, 23, 36);
   check(inv_freq_of(v3, {{"original_max_position_embeddings", "163840"}}), {{16, "0.01"}, {31, "5.334085729e-5"}}, 10);

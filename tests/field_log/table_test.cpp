@@ -187,7 +187,7 @@ TEST_CASE("B25: prefix rows and grids are not guessed") {
 TEST_CASE("B26: RoBERTa's rows before position 0") {
   CHECK(integers("token_positions", {{"rule", "tokens"}, {"tokens", "5,6,7,1,1"}, {"padding_idx", "1"}}) == Values{2, 3, 4, 1, 1});
   const auto roberta = [](const std::string& pad) {
-    return reading(R"({"model_type":"roberta","hidden_size":768,"max_position_embeddings":514,"pad_token_id":)" + pad + "}");
+    return reading_of(R"({"model_type":"roberta","hidden_size":768,"max_position_embeddings":514,"pad_token_id":)" + pad + "}");
   };
   CHECK(roberta("1").context == 512);
   CHECK(roberta("3").context == 510);

@@ -13,7 +13,7 @@ using namespace posenc::test;
 TEST_SUITE("formats") {
   TEST_CASE("every shape and dtype comes back, whatever the order and number of threads") {
     for (const formats::FormatTraits& format : formats::formats()) {
-      const Folder folder;
+      const Scratch folder;
       for (Case& c : cases(format)) {
         CAPTURE(format.name);
         CAPTURE(c.name);
@@ -62,7 +62,7 @@ TEST_SUITE("formats") {
     std::vector<std::string> first;
     const auto write_all = [&](const auto& use) {
       for (const formats::FormatTraits& format : formats::formats()) {
-        const Folder folder;  // another path each time
+        const Scratch folder;  // another path each time
         Case c = cases(format).back();
         for (const Case& candidate : cases(format))
           if (candidate.name.starts_with("several")) c = candidate;
@@ -91,7 +91,7 @@ TEST_SUITE("formats") {
                      {"large", large}};
     for (const formats::FormatTraits& format : formats::formats()) {
       CAPTURE(format.name);
-      const Folder folder;
+      const Scratch folder;
       const std::string path = folder / ("file" + std::string(format.suffixes[0]));
       write_file(format, path, plan, values_of(plan));
       CHECK(formats::open(path)->metadata() == plan.metadata);
@@ -113,7 +113,7 @@ TEST_SUITE("formats") {
     cos.axis_names = sin.axis_names = {"position", "pair"};
     other.axis_names = {"position"};
     plan.tensors = {cos, sin, other};
-    const Folder folder;
+    const Scratch folder;
     const std::string path = folder / "named.h5";
     write_file(formats::parse_format("hdf5"), path, plan, values_of(plan));
     const auto reader = formats::open(path);
@@ -128,7 +128,7 @@ TEST_SUITE("formats") {
         if (c.plan.tensors.empty() || c.plan.tensors[0].values() < 300) continue;
         CAPTURE(format.name);
         CAPTURE(c.name);
-        const Folder folder;
+        const Scratch folder;
         c.plan.metadata = {{"title", "unfinished"}};
         const std::string path = folder / "file";
         const std::vector<Bytes> values = values_of(c.plan);
@@ -158,7 +158,7 @@ TEST_SUITE("formats") {
     plan.tensors = {tensor("x", DType::f32, {8})};
     const Bytes bytes(16);
     for (const formats::FormatTraits& format : formats::formats()) {
-      const Folder folder;
+      const Scratch folder;
       const auto writer = formats::create(format, folder / "f", plan);
       CHECK(failure_of([&] { writer->write(0, 5, bytes); }) == Failure::usage);
       CHECK(failure_of([&] { writer->write(0, -1, bytes); }) == Failure::usage);
@@ -172,7 +172,7 @@ TEST_SUITE("formats") {
     plan.tensors = {tensor("x", DType::f32, {8})};
     for (const formats::FormatTraits& format : formats::formats()) {
       CAPTURE(format.name);
-      const Folder folder;
+      const Scratch folder;
       const auto write = [&](const std::string& path) { write_file(format, path, plan, values_of(plan)); };
       const auto mode = [](const std::string& path) {
         struct stat status {};
@@ -211,7 +211,7 @@ TEST_SUITE("formats") {
   }
 
   TEST_CASE("inputs that are no regular file are refused") {
-    const Folder folder;
+    const Scratch folder;
     CHECK(failure_of([&] { return formats::open(folder.path().string()); }) == Failure::bad_input);
     CHECK(failure_of([&] { return formats::open(folder / "absent"); }) == Failure::system);
     REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
@@ -225,7 +225,7 @@ TEST_SUITE("formats") {
     plan.tensors = {tensor("x", DType::f64, {500, 41})};
     plan.metadata = {{"title", "not kept in a pipe"}};
     const std::vector<Bytes> values = values_of(plan);
-    const Folder folder;
+    const Scratch folder;
     const formats::FormatTraits& npy = formats::parse_format("npy");
     FilePlan bare = plan;
     bare.metadata.clear();
@@ -292,7 +292,7 @@ TEST_SUITE("formats") {
     plan.tensors = {tensor("x", DType::f32, {8})};
     plan.metadata = {{"title", "mine"}};
     const formats::FormatTraits& npy = formats::parse_format("npy");
-    const Folder folder;
+    const Scratch folder;
     const std::string path = folder / "a.npy";
     spill(path + ".json", "{\"labels\": []}");
     CHECK(failure_of([&] { write_file(npy, path, plan, values_of(plan)); }) == Failure::usage);

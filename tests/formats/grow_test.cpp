@@ -16,16 +16,16 @@ constexpr const char* old_text = "0123456789abcdefghij";
 constexpr const char* new_text = "01XX456789abcdefYYYj";
 const std::vector<formats::Patch> patches{{2, "23", "XX"}, {16, "ghi", "YYY"}};
 
-std::string journal(const Folder& folder) { return folder / ".file.posenc-journal"; }
+std::string journal(const Scratch& folder) { return folder / ".file.posenc-journal"; }
 
-int open_file(const Folder& folder) {
+int open_file(const Scratch& folder) {
   const int fd = ::open((folder / "file").c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(fd >= 0);
   return fd;
 }
 
 // The journal as it lies there between its commit and its end.
-std::string journal_text(const Folder& folder) {
+std::string journal_text(const Scratch& folder) {
   spill(folder / "file", old_text);
   const int fd = open_file(folder);
   std::string text;
@@ -40,7 +40,7 @@ std::string journal_text(const Folder& folder) {
 
 TEST_SUITE("formats") {
   TEST_CASE("a journal is completed from any state between before and after") {
-    const Folder folder;
+    const Scratch folder;
     const std::string text = journal_text(folder);
     // Each of the five bytes that change is old or new.
     const std::size_t places[] = {2, 3, 16, 17, 18};
@@ -57,7 +57,7 @@ TEST_SUITE("formats") {
   }
 
   TEST_CASE("a journal that is not this file's, or is no journal, does nothing") {
-    const Folder folder;
+    const Scratch folder;
     const std::string text = journal_text(folder);
     for (const char* other : {"something else there", "0123456789abcdefghij and more", "short", ""}) {
       spill(folder / "file", other);
@@ -82,7 +82,7 @@ TEST_SUITE("formats") {
   }
 
   TEST_CASE("a journal of another user is not carried out: whoever may create files in a folder must not write others' files") {
-    const Folder folder;
+    const Scratch folder;
     const std::string text = journal_text(folder);
     const auto put = [&](const char* file, uid_t file_owner, uid_t journal_owner) {
       spill(folder / "file", file);
@@ -108,7 +108,7 @@ TEST_SUITE("formats") {
   }
 
   TEST_CASE("a journal is no link, no patch covers another, and it is no longer than its file allows") {
-    const Folder folder;
+    const Scratch folder;
     const std::string text = journal_text(folder);
     spill(folder / "file", old_text);
     spill(folder / "elsewhere", text);
@@ -133,7 +133,7 @@ TEST_SUITE("formats") {
   }
 
   TEST_CASE("a held file with a journal that is not about it can be opened") {
-    const Folder folder;
+    const Scratch folder;
     const std::string text = journal_text(folder);
     spill(folder / "file", "something else there");
     spill(journal(folder), text);
@@ -145,7 +145,7 @@ TEST_SUITE("formats") {
   }
 
   TEST_CASE("killed right after the commit: opening the file completes it") {
-    const Folder folder;
+    const Scratch folder;
     spill(folder / "file", old_text);
     const pid_t id = ::fork();
     REQUIRE(id >= 0);
@@ -164,7 +164,7 @@ TEST_SUITE("formats") {
   }
 
   TEST_CASE("a held file is not held twice, and holding it completes it") {
-    const Folder folder;
+    const Scratch folder;
     const std::string text = journal_text(folder);
     spill(folder / "file", old_text);
     spill(journal(folder), text);
@@ -180,7 +180,7 @@ TEST_SUITE("formats") {
   TEST_CASE("values of a grown file") {
     for (const int level : {0, 5}) {
       CAPTURE(level);
-      const Folder folder;
+      const Scratch folder;
       FilePlan plan;
       plan.tensors = {tensor("b", DType::f16, {10, 6}), tensor("c", DType::i64, {10, 3})};
       plan.metadata = {{"title", "short"}, {"other", "stays"}};
@@ -223,7 +223,7 @@ TEST_SUITE("formats") {
   }
 
   TEST_CASE("a sidecar of two arrays speaks of the one that is there") {
-    const Folder folder;
+    const Scratch folder;
     const formats::FormatTraits& format = formats::parse_format("npy");
     for (const std::int64_t rows : {3, 5}) {
       FilePlan plan;
@@ -238,7 +238,7 @@ TEST_SUITE("formats") {
   }
 
   TEST_CASE("bytes behind the end, of an extension that was killed, are ignored and go with the next") {
-    const Folder folder;
+    const Scratch folder;
     FilePlan plan;
     plan.tensors = {tensor("c", DType::f32, {10, 3})};
     plan.chunking = {.chunked = true, .chunk_bytes = 48, .gzip_level = 0};

@@ -53,7 +53,7 @@ void for_small_files(F&& f) {
   for (const formats::FormatTraits& format : formats::formats())
     for (const bool chunked : {false, true}) {
       if (chunked && !format.chunking) continue;
-      const Folder folder;
+      const Scratch folder;
       const FilePlan plan = small_plan(format, chunked);
       const std::string path = folder / "file";
       write_file(format, path, plan, values_of(plan));
@@ -112,7 +112,7 @@ TEST_SUITE("formats") {
   TEST_CASE("structures that break the HDF5 library are an error like any other") {
     // A file of the old kind, whose structure has no checksums.
     const std::string whole = slurp(POSENC_TEST_DATA "/fixtures/hdf5/valid/layouts_and_filters.h5");
-    const Folder folder;
+    const Scratch folder;
     // The first three once crashed the reading process, the last two kept it busy for ever.
     for (const std::size_t bit : {16262, 57816, 59142, 57043, 57104}) {
       std::string damaged = whole;
@@ -144,7 +144,7 @@ TEST_SUITE("formats") {
   }
 
   TEST_CASE("unsigned values that do not fit, odd truth values") {
-    const Folder folder;
+    const Scratch folder;
     const auto npy = [&](const std::string& descr, const std::string& values) {
       std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", descr, 2);
       header.append(118 - 1 - header.size(), ' ');

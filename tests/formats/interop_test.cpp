@@ -42,7 +42,7 @@ TEST_SUITE("formats") {
       MESSAGE("no numpy or h5py: not tried");
       return;
     }
-    const Folder folder;
+    const Scratch folder;
     nlohmann::json files = nlohmann::json::array();
     int number = 0;
     for (const formats::FormatTraits& format : formats::formats()) {

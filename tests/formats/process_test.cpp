@@ -42,7 +42,7 @@ TEST_SUITE("formats") {
     for (const formats::FormatTraits& format : formats::formats())
       for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
         CAPTURE(format.name);
-        const Folder folder;
+        const Scratch folder;
         const int status = in_child([&] {
           for (const int n : {SIGINT, SIGTERM, SIGHUP}) ::signal(n, SIG_DFL);
           formats::install_signal_cleanup();
@@ -58,7 +58,7 @@ TEST_SUITE("formats") {
   }
 
   TEST_CASE("an ignored signal stays ignored") {
-    const Folder folder;
+    const Scratch folder;
     const int status = in_child([&] {
       ::signal(SIGHUP, SIG_IGN);
       formats::install_signal_cleanup();
@@ -76,7 +76,7 @@ TEST_SUITE("formats") {
         if (level >= 0 && !format.chunking) continue;
         CAPTURE(format.name);
         CAPTURE(level);
-        const Folder folder;
+        const Scratch folder;
         const int status = in_child([&] {
           FilePlan plan = megabyte();
           if (level >= 0) plan.chunking = {.chunked = true, .chunk_bytes = 65536, .gzip_level = level};

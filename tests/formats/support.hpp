@@ -1,16 +1,11 @@
-// Helpers of the format tests: scratch folders, values, files written by several threads in any order.
+// Helpers of the format tests: values, files written by several threads in any order.
 #pragma once
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <exception>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <random>
 #include <string>
@@ -19,46 +14,12 @@
 
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
+#include "support/arrays.hpp"
+#include "support/files.hpp"
 
 namespace posenc::test {
 
-namespace fs = std::filesystem;
 using Bytes = std::vector<std::byte>;
-
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "posenc-test-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  [[nodiscard]] std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(path_)) names.push_back(entry.path().filename().string());
-    return names;
-  }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-inline std::string slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  REQUIRE(in.good());
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-inline void spill(const std::string& path, std::string_view text) {
-  std::ofstream(path, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
-}
 
 /// Arbitrary bits: any pattern is a value that a file must carry.
 inline Bytes noise(std::size_t size, std::uint64_t seed) {
@@ -120,19 +81,6 @@ inline void write_file(const formats::FormatTraits& format, const std::string& p
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
   writer->finish();
-}
-
-inline Bytes read_tensor(const Reader& reader, std::size_t index) {
-  Bytes bytes(static_cast<std::size_t>(reader.tensors()[index].bytes()));
-  reader.read(index, 0, bytes);
-  return bytes;
-}
-
-inline std::size_t find_tensor(const Reader& reader, const std::string& name) {
-  for (std::size_t i = 0; i < reader.tensors().size(); ++i)
-    if (reader.tensors()[i].name == name) return i;
-  FAIL("no tensor " << name);
-  return 0;
 }
 
 /// The failure of an Error, or nothing when none is thrown.

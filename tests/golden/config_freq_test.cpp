@@ -6,12 +6,12 @@
 #include "golden/golden.hpp"
 #include "golden/rules.hpp"
 #include "numeric/real.hpp"
+#include "support/configs.hpp"
 
 using namespace golden;
+using posenc::test::config_manifest, posenc::test::configs;
 
 namespace {
-
-const std::string configs = std::string(POSENC_TEST_DATA) + "/configs/";
 
 // The manifest's values are computed in binary64 by a power, a quotient and, in blends, a few more operations.
 constexpr double tolerance = 1e-12;
@@ -107,7 +107,7 @@ void compare_alibi(const posenc::Table& table, const Json& want) {
 
 TEST_CASE("golden: configs give the frequencies, amplitudes and slopes of their models") {
   int ropes = 0, alibis = 0;
-  for (const Json& entry : Json::parse(slurp(configs + "MANIFEST.json"))) {
+  for (const Json& entry : config_manifest()) {
     const Json& expect = entry.at("expect");
     if (entry.at("kind") == "awkward" && !expect.contains("ok")) continue;
     const Json& readings = entry.at("kind") == "awkward" ? expect.at("ok") : expect;
@@ -155,7 +155,7 @@ TEST_CASE("golden: configs give the frequencies that transformers computed for t
   for (const Case& c : cases("hf")) known.emplace(c.id(), c);
   int compared = 0;
   double worst = 0;
-  for (const Json& entry : Json::parse(slurp(configs + "MANIFEST.json"))) {
+  for (const Json& entry : config_manifest()) {
     if (!entry.contains("golden")) continue;
     const std::string file = entry.at("file");
     const auto config = posenc::read_config(slurp(configs + file), file);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -24,6 +23,8 @@
 #include "posenc/positions.hpp"
 #include "posenc/text.hpp"
 #include "stream/block_source.hpp"
+#include "support/arrays.hpp"
+#include "support/files.hpp"
 
 namespace golden {
 
@@ -31,31 +32,10 @@ using Json = nlohmann::ordered_json;
 using Settings = std::vector<std::pair<std::string, std::string>>;
 using Values = std::vector<double>;
 
-inline const std::string folder = std::string(POSENC_TEST_DATA) + "/golden/";
+inline const std::string folder = posenc::test::data + "/golden/";
 
-inline std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE_MESSAGE(file.good(), path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using posenc::test::doubles, posenc::test::load_array, posenc::test::slurp;
 
-inline Values doubles(posenc::DType dtype, const std::vector<std::byte>& bytes) {
-  const std::size_t size = posenc::size_of(dtype);
-  Values out;
-  for (std::size_t at = 0; at < bytes.size(); at += size) out.push_back(posenc::stored_value(dtype, bytes.data() + at));
-  return out;
-}
-
-/// The array of an NPY file, row-major; a complex element is two values (re, im) of which the shape knows nothing.
-inline posenc::Array load_array(const std::string& path) {
-  const auto reader = posenc::formats::open(path);
-  const posenc::StoredTensor& tensor = reader->tensors().at(0);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.bytes()));
-  reader->read(0, 0, bytes);
-  return {tensor.shape, doubles(tensor.dtype, bytes)};
-}
 inline Values load(const std::string& path) { return load_array(path).values; }
 
 /// One entry of a manifest.

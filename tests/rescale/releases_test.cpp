@@ -6,6 +6,7 @@
 #include "posenc/error.hpp"
 #include "rescale/formulas.hpp"
 #include "rescale/samples.hpp"
+#include "support/refusals.hpp"
 
 using namespace rescale_tests;
 
@@ -19,15 +20,7 @@ double amplitude(const Rope& rope) {
 bool is_yarn(double stored, const Big& s) { return oracle::correctly_rounded(DType::f64, stored, Big(0.1) * log(s) + 1); }
 bool is_su(double stored, const Big& s, std::int64_t n) { return oracle::correctly_rounded(DType::f64, stored, sqrt(1 + log(s) / log(Big(n)))); }
 
-std::string refusal(const Rule& rule) {
-  try {
-    with({.head_dim = 4}, rule).check();
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::usage);
-    return error.what();
-  }
-  return "";
-}
+std::string refusal(const Rule& rule) { return posenc::test::refusal_of([&] { with({.head_dim = 4}, rule).check(); }); }
 
 }  // namespace
 

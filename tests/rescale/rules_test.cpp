@@ -7,20 +7,13 @@
 #include "posenc/error.hpp"
 #include "rescale/formulas.hpp"
 #include "rescale/samples.hpp"
+#include "support/refusals.hpp"
 
 using namespace rescale_tests;
 
 namespace {
 
-std::string refusal(const Rope& rope) {
-  try {
-    rope.check();
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::usage);
-    return error.what();
-  }
-  return "";
-}
+std::string refusal(const Rope& rope) { return posenc::test::refusal_of([&] { rope.check(); }); }
 
 }  // namespace
 

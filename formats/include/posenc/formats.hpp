@@ -72,11 +72,16 @@ struct Growth {
 /// external links). A file with nothing but such things does not open.
 [[nodiscard]] std::vector<std::string> skipped(const Reader& reader);
 
+/// What is worth knowing of a file that is as it should be: bytes at its end that belong to nothing.
+[[nodiscard]] std::vector<std::string> remarks(const Reader& reader);
+/// What posenc did not write so, in a file of its own whose values can all be read: axes that lead to no scale of theirs.
+[[nodiscard]] std::vector<std::string> faults(const Reader& reader);
+
 /// CRC-32 of a tensor's values: little-endian, row-major, whatever the file has.
 [[nodiscard]] std::uint32_t checksum(const Reader& reader, std::size_t tensor);
 
-/// Makes SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGPIPE remove the unfinished files before they end the process, and turns
-/// SIGXFSZ into an error of the write. Signals that are ignored stay ignored. For the command line; call once.
+/// Makes every signal that would end the process, but SIGKILL, remove the unfinished files before it does so, and turns SIGXFSZ
+/// into an error of the write. Signals that are ignored or have a handler stay as they are. For the command line; call once.
 void install_signal_cleanup();
 
 }  // namespace posenc::formats
