@@ -112,29 +112,29 @@ TEST_CASE("--method after --config keeps what both rules have and says what goes
   const Scratch scratch;
   const Setup here{.folder = scratch.path()};
   const std::string qwen = configs + "Qwen--Qwen2.5-7B-Instruct-yarn";  // yarn, factor 4, trained for 32768
-  const Outcome linear = fine({"generate", "rope", "--config", qwen, "--method", "linear", "--positions", "64", "--tensor", "cos", "-o", "a.npy"}, here);
+  const Outcome linear = done({"generate", "rope", "--config", qwen, "--method", "linear", "--positions", "64", "--tensor", "cos", "-o", "a.npy"}, here);
   CHECK_MESSAGE(mentions(linear.err, "config.json: method linear in the place of yarn; factor 4 stays; original_max_position_embeddings 32768 dropped"), linear.err);
   // The factor is in the table: the bytes of the command that says it outright.
-  fine({"generate", "rope", "--head-dim", "128", "--base", "1e6", "--method", "linear", "--factor", "4", "--positions", "64", "--tensor", "cos", "-o", "b.npy"}, here);
+  done({"generate", "rope", "--head-dim", "128", "--base", "1e6", "--method", "linear", "--factor", "4", "--positions", "64", "--tensor", "cos", "-o", "b.npy"}, here);
   CHECK(slurp(scratch / "a.npy") == slurp(scratch / "b.npy"));
   // What is given counts, whatever the file says; the same method needs no word.
-  CHECK(mentions(fine({"generate", "rope", "--config", qwen, "--method", "linear", "--factor", "2", "--print-spec"}, here).out, "\"factor\": 2"));
-  CHECK_FALSE(mentions(fine({"generate", "rope", "--config", qwen, "--method", "yarn", "--factor", "2", "--print-spec"}, here).err, "in the place of"));
+  CHECK(mentions(done({"generate", "rope", "--config", qwen, "--method", "linear", "--factor", "2", "--print-spec"}, here).out, "\"factor\": 2"));
+  CHECK_FALSE(mentions(done({"generate", "rope", "--config", qwen, "--method", "yarn", "--factor", "2", "--print-spec"}, here).err, "in the place of"));
   // A spec likewise.
-  spill(scratch / "s.json", fine({"generate", "rope", "--config", qwen, "--print-spec", "--quiet"}, here).out);
-  CHECK(mentions(fine({"generate", "--spec", "s.json", "--method", "ntk", "--positions", "8", "-o", "c.npz"}, here).err, "s.json: method ntk in the place of yarn; factor 4 stays"));
+  spill(scratch / "s.json", done({"generate", "rope", "--config", qwen, "--print-spec", "--quiet"}, here).out);
+  CHECK(mentions(done({"generate", "--spec", "s.json", "--method", "ntk", "--positions", "8", "-o", "c.npz"}, here).err, "s.json: method ntk in the place of yarn; factor 4 stays"));
   refused({"generate", "rope", "--config", qwen, "--method", "longrope", "-o", "d.npz"}, 2, "short_factor", here);
 }
 
 TEST_CASE("inspect --config-dialect says when a model has one spelling, --force reaches a config") {
-  const Outcome gptj = fine({"inspect", configs + "EleutherAI--gpt-j-6b", "--config-dialect", "5"});
+  const Outcome gptj = done({"inspect", configs + "EleutherAI--gpt-j-6b", "--config-dialect", "5"});
   CHECK(gptj.out == slurp(configs + "EleutherAI--gpt-j-6b/config.json"));
   CHECK(mentions(gptj.err, "one spelling; nothing changes"));
-  CHECK(fine({"inspect", configs + "EleutherAI--gpt-j-6b", "--config-dialect", "5", "--quiet"}).err.empty());
+  CHECK(done({"inspect", configs + "EleutherAI--gpt-j-6b", "--config-dialect", "5", "--quiet"}).err.empty());
   const Scratch scratch;
   const Setup here{.folder = scratch.path()};
   refused({"rescale", configs + "meta-llama--Llama-2-7b-hf", "--method", "linear", "--factor", "0.5", "-o", "x.json"}, 2, "--force", here);
-  fine({"rescale", configs + "meta-llama--Llama-2-7b-hf", "--method", "linear", "--factor", "0.5", "--force", "-o", "x.json", "--quiet"}, here);
+  done({"rescale", configs + "meta-llama--Llama-2-7b-hf", "--method", "linear", "--factor", "0.5", "--force", "-o", "x.json", "--quiet"}, here);
   CHECK(Json::parse(slurp(scratch / "x.json")).at("rope_scaling").at("factor") == 0.5);
 }
 

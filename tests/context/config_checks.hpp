@@ -1,5 +1,6 @@
 // What the tests of read_config share: refusals, numbers of a reading, a config to add keys to.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -46,6 +47,12 @@ inline double attention_factor(const Reading& reading) {
 
 inline std::string llama(const std::string& more) {
   return R"({"model_type":"llama","hidden_size":4096,"num_attention_heads":32,"max_position_embeddings":4096)" + more + "}";
+}
+
+/// Whether one of the reading's notes has these words.
+inline bool noted(const Reading& reading, std::string_view words) {
+  return std::any_of(reading.notes.begin(), reading.notes.end(),
+                     [&](const std::string& note) { return note.find(words) != std::string::npos; });
 }
 
 }  // namespace posenc::test

@@ -15,10 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool noted(const Reading& reading, std::string_view words) {
-  return std::any_of(reading.notes.begin(), reading.notes.end(),
-                     [&](const std::string& note) { return note.find(words) != std::string::npos; });
-}
 // "14,14" for [14,14], "true" for true, "512" for 512.
 std::string text_of(const Json& value) {
   if (value.is_array()) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "context/configs.hpp"
+#include "support/configs.hpp"
 #include "posenc/config_tables.hpp"
 #include "posenc/encoding.hpp"
 
@@ -15,7 +15,7 @@ using Why = posenc::LeftOut::Why;
 
 namespace {
 
-ConfigReading read(const std::string& model) { return posenc::read_config(context_test::config_of(model), "config.json"); }
+ConfigReading read(const std::string& model) { return posenc::read_config(posenc::test::config_of(model), "config.json"); }
 
 std::string value(const posenc::Table& table, std::string_view field) {
   for (const auto& f : table.encoding->fields())

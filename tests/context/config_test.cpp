@@ -2,9 +2,12 @@
 #include <cmath>
 
 #include "context/config_checks.hpp"
+#include "posenc/config_edit.hpp"
 
 namespace posenc::test {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 void refused(const std::string& text, std::initializer_list<std::string_view> words) { check_words(refusal(text), words); }
 
@@ -81,7 +84,7 @@ TEST_CASE("wrong kinds and sizes are named with key and value") {
 
 TEST_CASE("Phi-3's first files: yarn with two lists is longrope") {
   // Phi3Config of transformers turns "su" and "yarn" into longrope; the same file with the new word must be read alike.
-  const std::string with_su = slurp(folder + "microsoft--Phi-3-mini-128k-instruct/config.json");
+  const std::string with_su = config_of("microsoft--Phi-3-mini-128k-instruct");
   const auto named = [&](const std::string& word, const std::string& model = "phi3") {
     Json json = Json::parse(with_su);
     json["model_type"] = model;

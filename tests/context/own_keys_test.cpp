@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "context/configs.hpp"
+#include "support/configs.hpp"
 #include "context/encoding_of.hpp"
 #include "encodings/encoding_checks.hpp"
 #include "posenc/config.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using posenc::ConfigChange, posenc::ConfigDialect;
-using context_test::config_of;
+using posenc::test::config_of;
 
 using Frequencies = std::vector<double>;
 
