@@ -100,7 +100,7 @@ TEST_CASE("a factor, a context and an amplitude are judged alike for a table and
     how.settings.emplace_back("method", c.method);
     if (c.factor) how.settings.emplace_back("factor", print(*c.factor));
     const std::string table = refusal(*rope, how);
-    const std::string written = refusal_of(
+    const std::string written = test::refusal_of(
         [&] { return rescaled_config(config, "c", {.method = c.method, .factor = c.factor, .context = c.context, .settings = c.settings, .force = c.force}); });
     CHECK(table.empty() == c.taken);
     CHECK(written.empty() == c.taken);
