@@ -159,11 +159,11 @@ TEST_CASE("layer types: the full ones by default, in the dialect asked for") {
   const Json fresh = Json::parse(rescaled(gemma, {.method = "linear", .factor = 4, .dialect = ConfigDialect::v5}));
   CHECK(fresh.at("rope_parameters").at("full_attention") == Json::parse(R"({"rope_type":"linear","rope_theta":1e6,"factor":4.0})"));
   CHECK(fresh.at("rope_parameters").at("sliding_attention") == Json::parse(R"({"rope_type":"default","rope_theta":1e4})"));
-  const std::string local = rescaled(fresh.dump(), {.method = "linear", .factor = 2, .layer_type = "sliding_attention"});
+  const std::string local = rescaled(fresh.dump(), {.method = "linear", .factor = 2, .layer_types = {"sliding_attention"}});
   CHECK(setting(reading_of(local, "sliding_attention"), "factor") == "2");
   CHECK(setting(reading_of(local, "full_attention"), "factor") == "4");
-  refused(gemma, {.method = "linear", .factor = 4, .layer_type = "sliding_attention"}, {"rope_scaling", "full_attention", "dialect 5"});
-  refused(gemma, {.method = "linear", .factor = 4, .layer_type = "nonsense"}, {"nonsense", "full_attention"});
+  refused(gemma, {.method = "linear", .factor = 4, .layer_types = {"sliding_attention"}}, {"rope_scaling", "full_attention", "dialect 5"});
+  refused(gemma, {.method = "linear", .factor = 4, .layer_types = {"nonsense"}}, {"nonsense", "full_attention"});
   refused(config_of("answerdotai--ModernBERT-base"), {.method = "linear", .factor = 4}, {"dialect 5"});
   const Json modern = Json::parse(rescaled(config_of("answerdotai--ModernBERT-base"), {.method = "yarn", .factor = 4, .dialect = ConfigDialect::v5}));
   CHECK(modern.at("rope_parameters").at("full_attention").at("rope_type") == "yarn");
@@ -172,7 +172,7 @@ TEST_CASE("layer types: the full ones by default, in the dialect asked for") {
   // ModernBERT's global base alone.
   CHECK(Json::parse(rescaled(config_of("answerdotai--ModernBERT-base"), {.method = "base", .settings = {{"new_base", "1e6"}}})).at("global_rope_theta") == 1e6);
   // One block for all kinds of layers.
-  refused(config_of("google--gemma-2-9b"), {.method = "linear", .factor = 2, .layer_type = "full_attention"}, {"all layers"});
+  refused(config_of("google--gemma-2-9b"), {.method = "linear", .factor = 2, .layer_types = {"full_attention"}}, {"all layers"});
   CHECK(setting(reading_of(rescaled(config_of("google--gemma-2-9b"), {.method = "linear", .factor = 2}), "sliding_attention"), "factor") == "2");
   // Gemma-4's full layers have a rule of their own, which takes a factor.
   const std::string gemma4 = rescaled(config_of("google--gemma-4-31B"), {.method = "proportional", .factor = 2});
