@@ -34,10 +34,12 @@ struct Options {
   [[nodiscard]] bool describes() const { return !spec.config.empty() || !spec.spec.empty() || !spec.given.encoding.empty(); }
 };
 
-// What is to be rescaled: a spec, and the trained length of each table where a config says it.
+// What is to be rescaled: a spec; where a config says it, the trained length of each table and the layer types that a rule reaches.
 struct Source {
   Spec spec;
-  std::vector<std::optional<std::int64_t>> trained;
+  std::vector<std::optional<std::int64_t>> trained{};
+  std::vector<std::string> reached{};
+  [[nodiscard]] bool of_config() const { return !trained.empty(); }
 };
 
 std::vector<std::optional<std::int64_t>> lengths_of(const ConfigTables& made) {
@@ -81,6 +83,7 @@ Source from_text(Options& o, const std::string& path, const std::string& text, s
     // Flags are about what comes out.
     ConfigTables made = tables_of_config(text, name, {o.spec.given.encoding, {}}, o.spec.preset, remarks);
     out.trained = lengths_of(made);
+    out.reached = layer_types_reached(text, name);
     out.spec = std::move(made.spec);
   } else {
     out.spec = Spec::parse(text, name);
@@ -116,6 +119,26 @@ void keep_form(Options& o, const Reader& reader, const Matching& matching) {
   throw Error(Failure::difference, fmt::format("{} is not the table that it is said to be: {}; the longer table of the spec alone is posenc generate's", path, what));
 }
 
+// The table holds what the spec says, in every value; refused otherwise.
+Matching held_against(const Spec& spec, const Options& o, const Reader& reader, std::optional<ComplexForm> form, bool own, const Common& common,
+                      std::vector<std::string>& remarks) {
+  VerifyReport report{o.input, std::string(reader.format()), {}, {}, {}, {}};
+  Matching matching = match_tensors(spec, reader, form, own, report);
+  if (own)
+    for (const std::string& fault : formats::faults(*formats::open(o.input))) report.problems.push_back(fault);
+  if (!report.problems.empty()) refuse_table(o.input, report);
+  PipelineOptions options = pipeline_options(common);
+  Progress progress("verify", common.quiet);
+  progress.attach(options);
+  check_values(spec, reader, matching, options, report);
+  progress.clear();
+  if (!report.holds()) refuse_table(o.input, report);
+  std::int64_t values = 0;
+  for (const TensorVerdict& t : report.tensors) values += t.compared;
+  if (!own) remarks.push_back(fmt::format("{}: all {} values are those of the given spec", o.input, values));
+  return matching;
+}
+
 // A table without a spec of its own, which is first held against the one given.
 Source from_bare_table(Options& o, const Reader& reader, const Common& common, std::vector<std::string>& remarks) {
   SpecOptions plain = o.spec;
@@ -127,48 +150,43 @@ Source from_bare_table(Options& o, const Reader& reader, const Common& common, s
   if (!plain.config.empty()) {
     const std::string path = config_path(plain.config);
     std::vector<std::string> said_already;
-    out.trained = lengths_of(tables_of_config(read_text(path), path, plain.given, plain.preset, said_already));
+    const std::string text = read_text(path);
+    out.trained = lengths_of(tables_of_config(text, path, plain.given, plain.preset, said_already));
+    out.reached = layer_types_reached(text, path);
   }
-  VerifyReport report{o.input, std::string(reader.format()), "the given spec", {}, {}, {}};
-  const Matching matching = match_tensors(out.spec, reader, complex_form_of(plain), false, report);
-  PipelineOptions options = pipeline_options(common);
-  Progress progress("verify", common.quiet);
-  progress.attach(options);
-  check_values(out.spec, reader, matching, options, report);
-  progress.clear();
-  if (!report.holds()) refuse_table(o.input, report);
-  std::int64_t values = 0;
-  for (const TensorVerdict& t : report.tensors) values += t.compared;
-  remarks.push_back(fmt::format("{}: all {} values are those of the given spec", o.input, values));
+  const Matching matching = held_against(out.spec, o, reader, complex_form_of(plain), false, common, remarks);
   for (const PlannedTensor& t : matching.tensors) (info(t.stored.dtype).integer ? out.spec.index_dtype : out.spec.dtype) = t.stored.dtype;
   keep_form(o, reader, matching);
   return out;
 }
 
-Source from_own_spec(Options& o, const Reader& reader, Spec spec) {
+Source from_own_spec(Options& o, const Reader& reader, Spec spec, const Common& common, std::vector<std::string>& remarks) {
   if (!o.spec.config.empty() || !o.spec.spec.empty())
     fail_usage(fmt::format("{} carries its spec; --spec and --config are for a table that does not", o.input));
   check_encoding(spec, o.spec.given, o.input);
   spec.check();
-  VerifyReport ignored;
-  keep_form(o, reader, match_tensors(spec, reader, std::nullopt, true, ignored));
+  keep_form(o, reader, held_against(spec, o, reader, std::nullopt, true, common, remarks));
   return {std::move(spec), {}};
 }
 
 // Which tables get the rule.
-std::vector<bool> chosen(const Spec& spec, const Options& o) {
+std::vector<bool> chosen(const Source& source, const Options& o) {
+  const Spec& spec = source.spec;
   std::vector<std::string> names;
   std::vector<bool> out;
   for (const Table& table : spec.tables) names.push_back(table.name), out.push_back(spec.tables.size() == 1);
   const auto at = [&](const std::string& name) { return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin()); };
   for (const std::string& wanted : o.layer_types) {
-    if (wanted == "all" && names.size() > 1) return std::vector<bool>(names.size(), true);
+    if (wanted == "all") return std::vector<bool>(names.size(), true);
     if (at(wanted) == names.size() || names.size() == 1)
       fail_usage(
           fmt::format("{} has no layer type {}{}", name_of_input(o), quoted_word(wanted), names.size() > 1 ? "; there are " + one_of(names) : ""));
     out[at(wanted)] = true;
   }
   if (!o.layer_types.empty() || names.size() == 1) return out;
+  for (const std::string& type : source.reached)
+    if (at(type) < names.size()) out[at(type)] = true;
+  if (std::count(out.begin(), out.end(), true) > 0) return out;
   if (const std::size_t full = at("full_attention"); full < names.size()) {
     out[full] = true;
     return out;
@@ -179,7 +197,7 @@ std::vector<bool> chosen(const Spec& spec, const Options& o) {
 }
 
 std::vector<std::string> names_of_parameters(const Encoding& encoding) {
-  std::vector<std::string> names{"context", "replace", "force"};
+  std::vector<std::string> names{"context", "replace", "force", "layer_type"};
   for (const FieldView& f : encoding.all_fields()) names.push_back(f.name);
   return names;
 }
@@ -189,14 +207,29 @@ bool has_array(const Encoding& encoding) {
   return std::any_of(fields.begin(), fields.end(), [](const FieldView& f) { return f.type == "array" && f.present; });
 }
 
-// A table that does not get the rule: what is said about all tables, and as many positions as the others of a longer model.
-std::unique_ptr<Encoding> without_rule(const Encoding& encoding, const Given& about_tables, std::optional<std::int64_t> context) {
+// The text of its positions; "" where it has none.
+std::string positions_of(const Encoding& encoding) {
+  for (const FieldView& f : encoding.fields())
+    if (f.name == "positions" && f.present) return f.value;
+  return "";
+}
+
+// A table that does not get the rule: what is said about all tables, and as many positions as the others of a longer model; these
+// are `positions` where a config declares them for all, else they end with the context.
+std::unique_ptr<Encoding> without_rule(const Encoding& encoding, const Given& about_tables, std::string positions, const Options& o) {
   auto out = encoding.clone();
   const auto fields = encoding.fields();
   const auto has = [&](const std::string& name) {
     return std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == name; });
   };
-  if (context && takes_rules(encoding)) out->set("positions", print(*context));
+  const auto said = [&](const std::string& name) {
+    return std::any_of(about_tables.settings.begin(), about_tables.settings.end(), [&](const auto& setting) { return setting.first == name; });
+  };
+  if (takes_rules(encoding) && has("positions") && !said("positions")) {
+    const std::optional<std::int64_t> context = context_of(o);
+    if (positions.empty() && context) positions = reaching(positions_of(encoding), *context, o.force);
+    if (!positions.empty()) out->set("positions", positions);
+  }
   for (const auto& [field, text] : about_tables.settings)
     if (has(field)) out->set(field, text);
   return out;
@@ -205,48 +238,51 @@ std::unique_ptr<Encoding> without_rule(const Encoding& encoding, const Given& ab
 // A factor is about frequencies; whoever gives one may think that the table is longer now.
 std::string kept_positions(const Encoding& before, const Encoding& after) {
   if (!takes_rules(before)) return "";
-  const auto positions = [](const Encoding& encoding) {
-    std::string text;
-    for (const FieldView& f : encoding.fields())
-      if (f.name == "positions" && f.present) text = f.value;
-    return text;
-  };
   const std::vector<Tensor> tensors = after.tensors();
   const bool rows = std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) {
     return std::any_of(t.axes.begin(), t.axes.end(), [](const Axis& axis) { return axis.name == "position"; });
   });
-  const std::string kept = positions(after);
-  if (!rows || kept.empty() || kept != positions(before)) return "";
+  const std::string kept = positions_of(after);
+  if (!rows || kept.empty() || kept != positions_of(before)) return "";
   return fmt::format("; positions stay {} (--positions says otherwise)", kept.size() > 40 ? kept.substr(0, 40) + ".." : kept);
 }
 
-void put_rule(Source& source, const Options& o, std::vector<std::string>& remarks) {
-  const Given about_tables = split(o.spec.given).second;
-  const std::vector<bool> gets = chosen(source.spec, o);
-  const std::optional<std::int64_t> context = context_of(o);
-  for (std::size_t i = 0; i < gets.size(); ++i) {
-    Table& table = source.spec.tables[i];
-    const std::string who = name_of_input(o) + ": " + (table.name.empty() ? "" : table.name + ": ");
-    try {
-      if (!gets[i]) {
-        table.encoding = without_rule(*table.encoding, about_tables, context);
-        remarks.push_back(who + "its frequencies are left as they are");
-        continue;
-      }
-      Rescaling how{.settings = o.spec.given.settings, .context = context, .trained = {}, .replace = o.replace, .force = o.force};
-      if (i < source.trained.size()) how.trained = source.trained[i];
-      Rescaled made = rescaled(*table.encoding, how);
-      const std::string only_longer =
-          takes_rules(*table.encoding) ? "" : fmt::format("{} has no rules on frequencies, it is made longer: ", table.encoding->name());
-      remarks.push_back(who + only_longer + made.changes + kept_positions(*table.encoding, *made.encoding));
-      table.encoding = std::move(made.encoding);
-    } catch (const Error& e) {
-      if (e.failure() != Failure::usage) throw;
-      const bool values = !takes_rules(*table.encoding) && has_array(*table.encoding);
-      fail_usage(who + in_flags(e.what(), names_of_parameters(*table.encoding)) +
-                 (values ? "; its values are given ones: --method linear, cubic, tile, .. resizes them" : ""));
+// The table of that number, under the rule or without it; `positions` are those that a config declares with the rule.
+void change_table(Source& source, std::size_t i, bool gets_rule, const std::string& positions, const Options& o, std::vector<std::string>& remarks) {
+  Table& table = source.spec.tables[i];
+  const std::string who = name_of_input(o) + ": " + (table.name.empty() ? "" : table.name + ": ");
+  try {
+    if (!gets_rule) {
+      table.encoding = without_rule(*table.encoding, split(o.spec.given).second, positions, o);
+      remarks.push_back(who + "its frequencies are left as they are");
+      return;
     }
+    Rescaling how{.settings = o.spec.given.settings, .context = context_of(o), .trained = {}, .replace = o.replace, .force = o.force,
+                  .of_config = source.of_config()};
+    if (i < source.trained.size()) how.trained = source.trained[i];
+    Rescaled made = rescaled(*table.encoding, how);
+    const std::string only_length =
+        takes_rules(*table.encoding) ? "" : fmt::format("{} has no rules on frequencies, only its length changes: ", table.encoding->name());
+    remarks.push_back(who + only_length + made.changes + kept_positions(*table.encoding, *made.encoding));
+    table.encoding = std::move(made.encoding);
+  } catch (const Error& e) {
+    if (e.failure() != Failure::usage) throw;
+    const bool values = !takes_rules(*table.encoding) && has_array(*table.encoding);
+    fail_usage(who + in_flags(e.what(), names_of_parameters(*table.encoding)) +
+               (values ? "; its values are given ones: --method linear, cubic, tile, .. resizes them" : ""));
   }
+}
+
+void put_rule(Source& source, const Options& o, std::vector<std::string>& remarks) {
+  const std::vector<bool> gets = chosen(source, o);
+  std::string positions;
+  for (std::size_t i = 0; i < gets.size(); ++i)
+    if (gets[i]) {
+      change_table(source, i, true, "", o, remarks);
+      if (source.of_config() && positions.empty()) positions = positions_of(*source.spec.tables[i].encoding);
+    }
+  for (std::size_t i = 0; i < gets.size(); ++i)
+    if (!gets[i]) change_table(source, i, false, positions, o, remarks);
 }
 
 bool to_json(const Options& o) { return o.files.out.format.empty() && o.files.out.output.ends_with(".json"); }
@@ -282,10 +318,9 @@ void write_config(const std::string& text, const Options& o, const Common& commo
                                                          {"--config", !o.spec.config.empty()}};
   for (const auto& [flag, given] : others)
     if (given) fail_usage(fmt::format("{} is a config and {} becomes one, which {} has nothing to do with", name, o.files.out.output, flag));
-  if (o.layer_types.size() > 1) fail_usage("a config's rule is written for one layer type at a time; give --layer-type once");
   ConfigChange change{.context = context_of(o), .settings = o.spec.given.settings, .replace = o.replace, .force = o.force};
   if (!o.dialect.empty()) change.dialect = parse_config_dialect(o.dialect, "--config-dialect");
-  if (!o.layer_types.empty()) change.layer_type = o.layer_types[0];
+  change.layer_types = o.layer_types;
   std::vector<std::string> remarks;
   std::string made;
   try {
@@ -341,6 +376,9 @@ int run(Options& o, const Common& common) {
     if (!read.empty() && read != "-") o.files.inputs.push_back(read);
   check_output(o);
 
+  const auto refuse_dialect = [&] {
+    if (!o.dialect.empty()) fail_usage("--config-dialect is about a config that is written: IN a config.json, -o FILE.json");
+  };
   Source source;
   if (path == "-" || starts_like_json(path)) {
     const std::string text = read_text(path);
@@ -348,9 +386,10 @@ int run(Options& o, const Common& common) {
       write_config(text, o, common);
       return 0;
     }
-    if (!o.dialect.empty()) fail_usage("--config-dialect is about a config that is written: IN a config.json, -o FILE.json");
+    refuse_dialect();
     source = from_text(o, path, text, remarks);
   } else {
+    refuse_dialect();
     std::unique_ptr<Reader> reader = tensor.empty() ? open_array_file(path) : alone(open_array(o.input, "rescale"));
     if (reader->format() == "npy") {  // which keeps its metadata beside it
       o.files.inputs.push_back(path + ".json");
@@ -367,7 +406,7 @@ int run(Options& o, const Common& common) {
       return 0;
     }
     if (own && !tensor.empty()) fail_usage(fmt::format("{} carries its spec, which knows its tensors by name; say --tensor {}", path, tensor));
-    source = own ? from_own_spec(o, *reader, std::move(*own)) : from_bare_table(o, *reader, common, remarks);
+    source = own ? from_own_spec(o, *reader, std::move(*own), common, remarks) : from_bare_table(o, *reader, common, remarks);
     if (!own) o.spec.given = split(o.spec.given).first;
   }
   override_storage(source.spec, o.spec);
@@ -399,10 +438,10 @@ Command add_rescale(CLI::App& app, Common& common) {
   auto o = std::make_shared<Options>();
   add_text(*sub, "input", o->input, "IN",
            "a table file (FILE#ARRAY for one of several), a spec, a config.json or its folder; '-' is a spec on standard input");
-  add_text(*sub, "--context", o->context, "N", "positions to reach: factor is N over the trained length, positions become N (--factor alone leaves a table its positions)");
+  add_text(*sub, "--context", o->context, "N", "positions to reach: factor is N over the trained length, positions end at N (--factor alone leaves a table its positions)");
   sub->add_flag("--replace", o->replace, "put the new rule in the place of the one in force");
-  sub->add_flag("--force", o->force, "take a factor below 1 or an attention factor above 3");
-  sub->add_option("--layer-type", o->layer_types, "which of a config's tables get the rule (repeatable; all; default full_attention)")
+  sub->add_flag("--force", o->force, "take a factor below 1, a context below the length that is there or an attention factor above 3");
+  sub->add_option("--layer-type", o->layer_types, "which of a config's tables get the rule (repeatable; all; default: those that the config's rule is for, else full_attention)")
       ->type_name("NAME")
       ->allow_extra_args(false);
   add_text(*sub, "--config-dialect", o->dialect, "4|5", "spelling of a config that is written: transformers 4 or 5 (default: as it is)");

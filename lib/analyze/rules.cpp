@@ -6,28 +6,20 @@
 #include "analyze/fields.hpp"
 #include "analyze/section.hpp"
 #include "analyze/turning.hpp"
+#include "posenc/rescale.hpp"
 #include "posenc/text.hpp"
 
 namespace posenc::analyze_sections {
 namespace {
 
-// The rule of that name with what follows from the lengths; nothing when it needs more, or cannot be.
+// The rule of that name as rescaled puts it for the two lengths; nothing when it needs more, or cannot be.
 std::optional<Rope> under(const Rope& rope, std::string_view method, std::int64_t trained, std::int64_t context) try {
   Rope plain = rope;
   plain.rule = rescale::Plain{};
   plain.attention_factor.reset();
   plain.frequency_denominator = rope.geometry().frequency_denominator;
-  const auto encoding = erase(plain);
-  encoding->set("method", method);
-  const auto offer = [&](std::string_view field, const std::string& value) {
-    for (const FieldView& f : encoding->fields())
-      if (f.name == field && f.group == method && !f.present) encoding->set(field, value);
-  };
-  offer("factor", print(static_cast<double>(context) / static_cast<double>(trained)));
-  offer("original_max_position_embeddings", print(trained));
-  offer("max_position_embeddings", print(trained));
-  encoding->check();
-  return *typed<Rope>(*encoding);
+  const Rescaling how{.settings = {{"method", std::string(method)}}, .context = context, .trained = trained, .of_config = true};
+  return *typed<Rope>(*rescaled(*erase(plain), how).encoding);
 } catch (const Error&) {
   return std::nullopt;
 }
@@ -55,6 +47,7 @@ std::optional<Section> rules(const Question& q) {
   if (q.turning == nullptr || !q.turning->rope || !q.turning->rope->inv_freq.empty()) return std::nullopt;
   if (!q.trained || !q.context || *q.context <= *q.trained) return std::nullopt;
   const std::int64_t trained = *q.trained, context = *q.context;
+  const double ratio = static_cast<double>(context) / static_cast<double>(trained);
   Grid grid{"rules",
             "Rule by rule",
             {{"method", "rule", ""},
@@ -74,13 +67,17 @@ std::optional<Section> rules(const Question& q) {
 #include "rescale/list.inc"
 #undef POSENC_RULE
   Section out{.key = "rules", .title = "Rules side by side"};
-  out.figures = {{"factor", "factor, context over trained", number(static_cast<double>(context) / static_cast<double>(trained)), ""}};
+  out.figures = {{"factor", "factor, context over trained", number(ratio), ""}};
   std::vector<std::string> within;
   for (std::size_t i = 1; i < grid.rows.size(); ++i)
     if (std::get<std::int64_t>(grid.rows[i][2]) == 0) within.push_back(std::get<std::string>(grid.rows[i][0]));
   if (std::get<std::int64_t>(grid.rows[0][2]) > 0 && !within.empty())
-    out.findings.push_back(fmt::format("with factor {}, {} would leave no pair out of distribution",
-                                       print(static_cast<double>(context) / static_cast<double>(trained)), one_of(within)));
+    out.findings.push_back(fmt::format("with factor {}, {} would leave no pair out of distribution", print(ratio), one_of(within)));
+  // The one rule that counts the ratio twice: alpha = factor * L / trained - (factor - 1).
+  for (std::size_t i = 1; i < grid.rows.size(); ++i)
+    if (std::get<std::string>(grid.rows[i][0]) == rescale::Dynamic::name)
+      out.findings.push_back(fmt::format("dynamic has factor {0} here, on top of the length in use, {0} times the trained one: alpha is {1}, and {0} with factor 1",
+                                         print(ratio), print(ratio * ratio - (ratio - 1))));
   out.grids.push_back(std::move(grid));
   return out;
 }

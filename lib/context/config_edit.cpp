@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "context/dialect.hpp"
 #include "context/lengthened_text.hpp"
 #include "context/own_keys.hpp"
+#include "context/reached_layers.hpp"
 #include "context/readers.hpp"
 #include "context/rope_rule.hpp"
 #include "posenc/error.hpp"
@@ -60,30 +63,42 @@ std::string change_text(const Lengthening& what) {
   return text;
 }
 
-void say_remarks(OpenedConfig& opened, std::string_view name, const Lengthening& what, std::vector<std::string>& remarks) {
+void say_remarks(OpenedConfig& opened, std::string_view name, const Lengthening& what, bool one_of_several, std::vector<std::string>& remarks) {
+  const auto add = [&](std::string remark) {
+    if (std::find(remarks.begin(), remarks.end(), remark) == remarks.end()) remarks.push_back(std::move(remark));
+  };
   const Lookup model = opened.model();
   if (what.method == "linear" && what.context)
-    remarks.push_back(fmt::format("{}: vLLM multiplies the declared length by factor once more; there, cap it with --max-model-len {}", name, *what.context));
+    add(fmt::format("{}: vLLM multiplies the declared length by factor once more; there, cap it with --max-model-len {}", name, *what.context));
   if (by_own_keys(opened, has_rope_parameters(opened)))
-    for (const std::string& remark : own_remarks(opened, what.method, what.trained.value_or(0))) remarks.push_back(fmt::format("{}: {}", name, remark));
+    for (const std::string& remark : own_remarks(opened, what.method, what.trained.value_or(0))) add(fmt::format("{}: {}", name, remark));
   if (what.method == "dynamic" && !what.own_dynamic)
-    remarks.push_back(fmt::format("{}: the declared length stays {}, the trained one, from which the dynamic rule counts; vLLM serves factor times that, {}", name,
+    add(fmt::format("{}: the declared length stays {}, the trained one, from which the dynamic rule counts; vLLM serves factor times that, {}", name,
                                   *what.trained, print(*what.factor * static_cast<double>(*what.trained))));
   if (const auto window = model.explicit_only().find({"sliding_window"}); window && window->value->is_number() && what.reading->layer_type.empty())
-    remarks.push_back(fmt::format("{}: {} {} stays", name, window->origin, shown(*window->value)));
-  remarks.push_back(fmt::format("{}: {}", name, change_text(what)));
+    add(fmt::format("{}: {} {} stays", name, window->origin, shown(*window->value)));
+  add(fmt::format("{}: {}{}", name, one_of_several ? what.reading->layer_type + ": " : "", change_text(what)));
 }
 
 std::string rescaled(std::string text, std::string_view name, const ConfigChange& change, std::vector<std::string>& remarks) {
   const ConfigReading before = read_config(text, name);
   OpenedConfig opened(text, name);
-  const Lengthening what = decide_lengthening(before, opened, name, change, remarks);
-  LengthenedText made = lengthened_text(std::move(text), before, opened, name, what, change.layer_type);
-  if (what.reading->encoding == "rope") {
-    check_result(made.text, before, name, what);
-    say_remarks(opened, name, what, remarks);
-  } else if (made.lengths == 0) {
-    remarks.push_back(fmt::format("{}: declares no length, and ALiBi has no limit; nothing is changed", name));
+  std::vector<Lengthening> changes;  // decided by what stands in the file, before any of them is written
+  for (const Reading* reading : target_readings(before, opened, name, change.layer_types))
+    changes.push_back(decide_lengthening(*reading, opened, name, change, remarks));
+  LengthenedText made{std::move(text)};
+  for (const Lengthening& what : changes) {
+    if (what.declared() != changes.front().declared())
+      refuse_change(name, fmt::format("{} and {} would declare different lengths, and a config has one; give context", changes.front().reading->layer_type, what.reading->layer_type));
+    made = lengthened_text(std::move(made.text), opened, name, what);
+  }
+  for (const Lengthening& what : changes) {
+    if (what.reading->encoding == "rope") {
+      check_result(made.text, before, name, what);
+      say_remarks(opened, name, what, changes.size() > 1, remarks);
+    } else if (made.lengths == 0) {
+      remarks.push_back(fmt::format("{}: declares no length, and ALiBi has no limit; nothing is changed", name));
+    }
   }
   return std::move(made.text);
 }

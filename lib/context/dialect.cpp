@@ -300,6 +300,13 @@ std::string_view old_base(const OpenedConfig& c) { return in_defaults(c, "rotary
 std::string_view old_share(const OpenedConfig& c) { return in_defaults(c, "rotary_pct") ? "rotary_pct" : share; }
 bool two_bases(const OpenedConfig& c) { return c.known != nullptr && c.known->pattern.chosen_base != c.known->pattern.others_base; }
 
+bool has_layer_blocks(const OpenedConfig& c) {
+  for (const Place& place : c.text)
+    if (const auto it = place.object->find(std::string(parameters)); it != place.object->end() && it->is_object())
+      if (std::any_of(it->begin(), it->end(), [](const Json& value) { return value.is_object(); })) return true;
+  return false;
+}
+
 std::string json_number(double value) {
   std::string text = print(value);
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;

@@ -18,6 +18,8 @@ inline constexpr std::string_view scaling = "rope_scaling", parameters = "rope_p
 [[nodiscard]] std::string_view old_share(const OpenedConfig& c);
 /// True where two kinds of layers have their bases under keys of their own: Gemma-3, ModernBERT.
 [[nodiscard]] bool two_bases(const OpenedConfig& c);
+/// True where rope_parameters has a block for each kind of layers.
+[[nodiscard]] bool has_layer_blocks(const OpenedConfig& c);
 /// The white space by which members of the outermost object are written further in; "" on one line.
 [[nodiscard]] std::string unit_of(std::string_view text);
 

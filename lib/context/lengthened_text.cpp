@@ -16,8 +16,6 @@
 namespace posenc::config {
 namespace {
 
-bool is_rotary(const Reading& reading) { return reading.encoding == "rope" && reading.layer_type != "vision"; }
-
 std::string json_text(const FieldView& f) {
   if (f.type == "integer" || f.type == "boolean") return f.value;
   if (f.type == "real") return json_number(parse_real(f.value, f.name));
@@ -28,8 +26,8 @@ std::string json_text(const FieldView& f) {
 
 class Writer {
  public:
-  Writer(std::string text, const ConfigReading& before, const OpenedConfig& opened, std::string_view name, const Lengthening& what, std::string_view layer_type)
-      : text_(std::move(text)), before_(before), opened_(opened), name_(name), what_(what), layer_type_(layer_type) {}
+  Writer(std::string text, const OpenedConfig& opened, std::string_view name, const Lengthening& what)
+      : text_(std::move(text)), opened_(opened), name_(name), what_(what) {}
 
   LengthenedText run() {
     if (what_.reading->encoding == "rope") {
@@ -82,19 +80,12 @@ class Writer {
     });
   }
 
-  // One block that speaks for all layers cannot single out one kind of them.
+  // A class with a base for each kind of layers, in the old dialect: its one block reaches one kind.
   void refuse_wrong_reach() const {
-    const auto turning = std::count_if(before_.readings.begin(), before_.readings.end(), is_rotary);
-    bool nested = false;
-    for (const Place& place : opened_.text)
-      if (const auto it = place.object->find(std::string(parameters)); it != place.object->end() && it->is_object())
-        for (const Json& value : *it) nested = nested || value.is_object();
-    if (nested) return;
+    if (has_layer_blocks(opened_) || !two_bases(opened_)) return;
     const ModelClass* known = opened_.known;
-    if (two_bases(opened_) && known->scaled_only.empty()) refuse("the old dialect of this model's class has no rule; ask for dialect 5");
-    if (two_bases(opened_) && !same_layer_type(known->scaled_only, what_.reading->layer_type)) refuse(fmt::format("rope_scaling reaches {} only; ask for dialect 5", known->scaled_only));
-    if (!two_bases(opened_) && turning > 1 && !layer_type_.empty())
-      refuse(fmt::format("its one block is for all layers, so that no rule can be for {} alone; leave layer_type out", layer_type_));
+    if (known->scaled_only.empty()) refuse("the old dialect of this model's class has no rule; ask for dialect 5");
+    if (!same_layer_type(known->scaled_only, what_.reading->layer_type)) refuse(fmt::format("rope_scaling reaches {} only; ask for dialect 5", known->scaled_only));
   }
 
   void clear_rule(ObjectText& block) {
@@ -135,7 +126,6 @@ class Writer {
 
   // ntk, ntk-old and base are another rope_theta, in every place that states it.
   void base() {
-    if (!two_bases(opened_)) refuse_wrong_reach();
     const std::string number = json_number(what_.base);
     std::string_view key = old_base(opened_);
     if (two_bases(opened_)) key = same_layer_type(what_.reading->layer_type, opened_.known->pattern.chosen) ? opened_.known->pattern.chosen_base : opened_.known->pattern.others_base;
@@ -205,18 +195,15 @@ class Writer {
   }
 
   std::string text_;
-  const ConfigReading& before_;
   const OpenedConfig& opened_;
   std::string_view name_;
   const Lengthening& what_;
-  std::string_view layer_type_;
 };
 
 }  // namespace
 
-LengthenedText lengthened_text(std::string text, const ConfigReading& before, const OpenedConfig& opened, std::string_view name, const Lengthening& what,
-                               std::string_view layer_type) {
-  return Writer(std::move(text), before, opened, name, what, layer_type).run();
+LengthenedText lengthened_text(std::string text, const OpenedConfig& opened, std::string_view name, const Lengthening& what) {
+  return Writer(std::move(text), opened, name, what).run();
 }
 
 }  // namespace posenc::config

@@ -11,8 +11,7 @@ struct LengthenedText {
   std::string text;
   int lengths = 0;  ///< keys that declare a length now
 };
-/// `layer_type` as it was asked for. Throws usage where the dialect cannot single these layers out.
-[[nodiscard]] LengthenedText lengthened_text(std::string text, const ConfigReading& before, const OpenedConfig& opened, std::string_view name,
-                                             const Lengthening& what, std::string_view layer_type);
+/// Throws usage where the dialect cannot single these layers out.
+[[nodiscard]] LengthenedText lengthened_text(std::string text, const OpenedConfig& opened, std::string_view name, const Lengthening& what);
 
 }  // namespace posenc::config

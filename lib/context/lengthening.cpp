@@ -8,7 +8,6 @@
 
 #include "context/dialect.hpp"
 #include "context/encoding_of.hpp"
-#include "context/layer_plan.hpp"
 #include "context/lengths.hpp"
 #include "context/own_keys.hpp"
 #include "context/readers.hpp"
@@ -17,6 +16,7 @@
 #include "posenc/error.hpp"
 #include "posenc/spec.hpp"
 #include "rescale/ntk.hpp"
+#include "rescale/plain.hpp"
 
 namespace posenc::config {
 namespace {
@@ -28,11 +28,12 @@ static_assert(std::all_of(rope_types.begin(), rope_types.end(), rescale::is_rule
 
 class Decider {
  public:
-  Decider(const ConfigReading& before, const OpenedConfig& opened, std::string_view name, const ConfigChange& change, std::vector<std::string>& remarks)
-      : before_(before), opened_(opened), name_(name), change_(change), remarks_(remarks) {}
+  Decider(const Reading& reading, const OpenedConfig& opened, std::string_view name, const ConfigChange& change, std::vector<std::string>& remarks)
+      : opened_(opened), name_(name), change_(change), remarks_(remarks) {
+    out_.reading = &reading;
+  }
 
   Lengthening run() {
-    out_.reading = &target();
     if (out_.reading->encoding == "alibi") alibi();
     else if (out_.reading->encoding == "rope") rope();
     else refuse_weights();
@@ -49,26 +50,6 @@ class Decider {
     } catch (const Error& e) {
       refuse(e.what());
     }
-  }
-
-  // The kind of layers that the rule is for.
-  const Reading& target() const {
-    std::vector<const Reading*> found;
-    std::vector<std::string> types;
-    for (const Reading& r : before_.readings) {
-      if (r.layer_type == "vision" || r.encoding == "none") continue;
-      found.push_back(&r);
-      types.push_back(r.layer_type);
-    }
-    if (found.empty()) refuse("describes no positions that a rule could lengthen");
-    if (!change_.layer_type.empty()) {
-      for (const Reading* r : found)
-        if (same_layer_type(r->layer_type, change_.layer_type)) return *r;
-      refuse(fmt::format("has no layer type {} with positions{}", quoted_word(change_.layer_type), found.size() > 1 ? "; there are " + one_of(types) : ""));
-    }
-    for (const Reading* r : found)
-      if (same_layer_type(r->layer_type, "full_attention")) return *r;
-    return *found.front();
   }
 
   [[noreturn]] void refuse_weights() const {
@@ -151,10 +132,8 @@ class Decider {
     }
     const Setting* now = find_setting(*out_.reading, "method");
     const Setting* old_factor = find_setting(*out_.reading, "factor");
-    const bool proportional = now != nullptr && now->value == "proportional";
-    if (proportional != (out_.method == "proportional"))
-      refuse(proportional ? fmt::format("these layers turn by the proportional rule ({}), which only method proportional lengthens", now->origin)
-                          : "method proportional is for layers that turn by the proportional rule, and these do not");
+    if (const auto why = rescale::cannot_follow(now == nullptr ? rescale::Plain::name : now->value, out_.method))
+      refuse(*why + (now == nullptr ? "" : fmt::format(" ({})", now->origin)));
     const bool in_force = now != nullptr && now->value != "default" && !(now->value == out_.method && rescale::plain_yet(in_force_));
     if (in_force && !change_.replace)
       refuse(fmt::format("is already under method {}{} ({}), and a rule on top of a rule is neither of them; give replace to put the new one in its place", now->value,
@@ -251,7 +230,6 @@ class Decider {
     if (by_own_keys(opened_, false) && !opened_.known->own.base.empty()) out_.base = own_base(opened_, out_.base);
   }
 
-  const ConfigReading& before_;
   const OpenedConfig& opened_;
   std::string_view name_;
   const ConfigChange& change_;
@@ -276,9 +254,9 @@ bool has_rope_parameters(const OpenedConfig& opened) {
 
 void refuse_change(std::string_view name, const std::string& sentence) { fail_usage(fmt::format("{}: {}", name, sentence)); }
 
-Lengthening decide_lengthening(const ConfigReading& before, const OpenedConfig& opened, std::string_view name, const ConfigChange& change,
+Lengthening decide_lengthening(const Reading& reading, const OpenedConfig& opened, std::string_view name, const ConfigChange& change,
                                std::vector<std::string>& remarks) {
-  return Decider(before, opened, name, change, remarks).run();
+  return Decider(reading, opened, name, change, remarks).run();
 }
 
 }  // namespace posenc::config

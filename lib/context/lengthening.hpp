@@ -47,8 +47,8 @@ struct Lengthening {
   [[nodiscard]] std::optional<std::int64_t> declared() const { return method == "dynamic" && !own_dynamic ? trained : context; }
 };
 
-/// `before` is what is read of the file, `name` its name in messages. Throws usage; remarks are for people.
-[[nodiscard]] Lengthening decide_lengthening(const ConfigReading& before, const OpenedConfig& opened, std::string_view name, const ConfigChange& change,
+/// `reading` is what is read of the layers that get the rule, `name` the file's name in messages. Throws usage; remarks are for people.
+[[nodiscard]] Lengthening decide_lengthening(const Reading& reading, const OpenedConfig& opened, std::string_view name, const ConfigChange& change,
                                              std::vector<std::string>& remarks);
 
 }  // namespace posenc::config

@@ -74,6 +74,40 @@ bool same_tensors(const Encoding& a, const Encoding& b) {
   });
 }
 
+std::optional<double> length_of(const FieldView* f) {
+  if (f == nullptr || !f->present) return std::nullopt;
+  return f->type == "positions" ? Positions::parse(f->value).length() : static_cast<double>(parse_int(f->value, f->name));
+}
+
+void refuse_fewer(std::int64_t context, double length, bool force) {
+  if (static_cast<double>(context) < length && !force)
+    fail_usage(fmt::format("context {} is less than the length {} of what is there and would shorten it; give force to take it all the same", context, print(length)));
+}
+
+// The lengths that are the old context become the new one; says which are others and stay. An absent query_length is as long as the
+// keys already, and queries that were the last positions stay the last ones.
+std::string put_context(Encoding& changed, const std::vector<FieldView>& before, const Rescaling& how) {
+  double old = 0;
+  for (const std::string_view field : length_fields) old = std::max(old, length_of(find(before, field)).value_or(0));
+  std::string kept;
+  for (const std::string_view field : length_fields) {
+    const FieldView* f = find(before, field);
+    const auto length = length_of(f);
+    if (!length || given(how.settings, field)) continue;
+    refuse_fewer(*how.context, old, how.force);
+    if (*length != old)
+      kept += fmt::format("; {} stays {}", field, short_text(f->value));
+    else
+      changed.set(field, f->type == "positions" ? reaching(f->value, *how.context, how.force) : print(*how.context));
+  }
+  const auto keys = length_of(find(before, "key_length")), queries = length_of(find(before, "query_length")), offset = length_of(find(before, "query_offset"));
+  if (keys && queries && offset && *offset == *keys - *queries && !given(how.settings, "query_offset")) {
+    const auto fields = changed.fields();
+    changed.set("query_offset", print(*length_of(find(fields, "key_length")) - *length_of(find(fields, "query_length"))));
+  }
+  return kept;
+}
+
 // No rules here: more positions of the same.
 Rescaled longer(const Encoding& encoding, const Rescaling& how) {
   const std::string name(encoding.name());
@@ -87,15 +121,12 @@ Rescaled longer(const Encoding& encoding, const Rescaling& how) {
   const auto before = encoding.fields();
   auto changed = encoding.clone();
   apply(*changed, how.settings);
-  for (const std::string_view field : length_fields) {
-    const FieldView* f = find(before, field);
-    // An absent query_length is as long as the keys already.
-    if (how.context && f != nullptr && f->present && !given(how.settings, field)) changed->set(field, print(*how.context));
-  }
+  std::string kept;
+  if (how.context) kept = put_context(*changed, before, how);
   changed->check();
   if (same_tensors(encoding, *changed) && changes_text(before, changed->fields()) == "as it was")
     fail_usage(fmt::format("nothing of this {} would change: it depends on no length, or has that length already", name));
-  return {std::move(changed), ""};
+  return {std::move(changed), kept};
 }
 
 class Ruled {
@@ -113,6 +144,8 @@ class Ruled {
           fmt::format("the frequencies are already under {}, and a rule on top of a rule is neither of them; give replace to put the new one onto "
                       "the plain frequencies",
                       force_text()));
+    if (how_.of_config)
+      if (const auto why = rescale::cannot_follow(now_, *method)) fail_usage(*why);
     start(*method);
     put_trained(*method);
     put_factor(*method);
@@ -182,12 +215,7 @@ class Ruled {
     const auto said = rescale::said_trained_length(about_training);
     trained_ = rescale::trained_length(said, before_, how_.trained);
     const std::string_view field = trained_field();
-    if (field.empty()) {
-      if (said && !how_.context)
-        fail_usage(fmt::format("method {} has no use for {} without the context that it should reach", method,
-                               given(how_.settings, trained_fields[0]) ? trained_fields[0] : trained_fields[1]));
-      return;
-    }
+    if (field.empty()) return;  // the rule itself has no use for it
     if (!trained_)
       fail_usage(fmt::format("method {} needs the length that the model was trained for, which nothing here says; give it with {}", method, field));
     made_->set(field, print(*trained_));
@@ -232,8 +260,11 @@ class Ruled {
     if (!how_.context && (!how_.trained || find(fields, "length") != nullptr)) return;
     const auto positions = reach();
     if (!positions) return;
-    for (const std::string_view name : {"length", "positions"})
-      if (find(fields, name) != nullptr && !given(how_.settings, name)) made_->set(name, print(*positions));
+    if (find(fields, "length") != nullptr && !given(how_.settings, "length")) made_->set("length", print(*positions));
+    if (given(how_.settings, "positions")) return;
+    // What a config declares under a rule is that rule's length; only the trained one is not to be gone below (check_directions).
+    const FieldView* there = find(fields, "positions");
+    if (there != nullptr) made_->set("positions", reaching(there->value, *positions, how_.force || how_.trained));
   }
 
   void check_directions(const std::string& method) const {
@@ -271,11 +302,21 @@ bool is_rule_parameter(const Encoding& encoding, std::string_view field) {
          std::any_of(fields.begin(), fields.end(), [&](const FieldView& f) { return f.name == field && (f.name == "method" || !f.group.empty()); });
 }
 
+std::string reaching(const std::string& positions, std::int64_t context, bool force) {
+  const Positions old = Positions::parse(positions);
+  if (!old.is_range() || old.step() < 0)
+    fail_usage(fmt::format("{} {} have no longer form that ends with context {}; give positions, those of the result",
+                           old.is_range() ? "descending positions" : "listed positions", short_text(positions), context));
+  refuse_fewer(context, old.length(), force);
+  if (context <= old.start()) fail_usage(fmt::format("context {} ends before the first position, {}; give positions", context, old.start()));
+  return Positions::range(old.start(), context, old.step()).text();
+}
+
 Rescaled rescaled(const Encoding& encoding, const Rescaling& how) {
   if (how.context && *how.context < 1) fail_usage(fmt::format("context must be at least 1, got {}", *how.context));
   Rescaled out = takes_rules(encoding) ? Ruled(encoding, how).make() : longer(encoding, how);
   const auto fields = out.encoding->fields();
-  out.changes = changes_text(encoding.fields(), fields);
+  out.changes = changes_text(encoding.fields(), fields) + out.changes;
   // The dynamic rules.
   if (const FieldView* length = find(fields, "length"); length != nullptr && !length->group.empty() && !length->present)
     out.changes += "; the frequencies follow the largest position, and up to the trained length they are the plain ones";

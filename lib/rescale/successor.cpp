@@ -9,6 +9,7 @@
 #include "rescale/dynamic.hpp"
 #include "rescale/llama3.hpp"
 #include "rescale/plain.hpp"
+#include "rescale/proportional.hpp"
 
 namespace posenc::rescale {
 namespace {
@@ -51,6 +52,12 @@ std::optional<std::int64_t> trained_length(std::optional<std::int64_t> said, con
     for (const FieldView& f : in_force)
       if (f.name == name && f.present) return parse_int(f.value, name);
   return plain_yet(in_force) ? declared : std::nullopt;
+}
+
+std::optional<std::string> cannot_follow(std::string_view now, std::string_view next) {
+  if ((now == Proportional::name) == (next == Proportional::name)) return std::nullopt;
+  return now == Proportional::name ? "these layers turn by the proportional rule, which only method proportional lengthens"
+                                   : "method proportional is for layers that turn by the proportional rule, and these do not";
 }
 
 void check_asked(const Asked& a, std::string_view advice) {

@@ -36,6 +36,10 @@ inline constexpr std::array<std::string_view, 2> trained_fields{"original_max_po
 [[nodiscard]] std::optional<std::int64_t> trained_length(std::optional<std::int64_t> said, const std::vector<FieldView>& in_force,
                                                          std::optional<std::int64_t> declared);
 
+/// Why this rule cannot follow the one of the layers of a trained model (nothing where it can): p-RoPE leaves pairs still that no
+/// other rule knows of, and rotates none otherwise than it was trained.
+[[nodiscard]] std::optional<std::string> cannot_follow(std::string_view now, std::string_view next);
+
 /// What a rule that has a factor is asked for, whether it goes into a table or into a config.
 struct Asked {
   std::string_view method;

@@ -1,4 +1,5 @@
 // Every section's numbers against formulas in long double, sums by hand, or values recorded from elsewhere (said where).
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -146,12 +147,16 @@ TEST_CASE("rules side by side keep to the two lengths") {
     if (method == "linear" || method == "dynamic-linear") CHECK((ratio == 0.125 && outside == 0));
     if (method == "yarn" || method == "llama3" || method == "ntk-by-parts") CHECK((ratio == 0.125 && outside == 0));
     // The base grows: only the last pair is divided by all of the factor.
-    if (method == "ntk" || method == "dynamic") CHECK((ratio == 0.125 && outside == 17));
+    if (method == "ntk") CHECK((ratio == 0.125 && outside == 17));
+    // transformers: base (factor L / max - (factor - 1))^(d / (d - 2)), and factor is how much longer: 8 * 8 - 7.
+    if (method == "dynamic") CHECK(ratio == doctest::Approx(1.0 / 57).epsilon(1e-14));
     if (method == "ntk-old") CHECK((ratio == doctest::Approx(std::pow(8.0, -126.0 / 128)).epsilon(1e-14) && outside == 18));
     if (method == "ntk-fixed") CHECK((ratio == 0.125 && outside == 17));
   }
   const std::vector<std::string> want{"default", "linear", "ntk", "dynamic", "yarn", "llama3", "dynamic-linear", "dynamic-yarn", "ntk-old", "ntk-fixed", "ntk-mixed", "ntk-by-parts", "yarn-transformers-4.48"};
   CHECK(methods == want);
+  const auto& findings = section(s, "rules").findings;
+  CHECK(std::count(findings.begin(), findings.end(), "dynamic has factor 8 here, on top of the length in use, 8 times the trained one: alpha is 57, and 8 with factor 1") == 1);
   CHECK(!has(report("rope", {{"positions", "4096"}}), "rules"));  // nothing to rescale
   CHECK(!has(report("alibi", {}, 99999), "rules"));
 }

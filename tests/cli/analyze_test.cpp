@@ -8,6 +8,7 @@
 #include "cli/process.hpp"
 #include "posenc/config.hpp"
 #include "posenc/error.hpp"
+#include "support/arrays.hpp"
 #include "support/configs.hpp"
 
 namespace posenc::test {
@@ -44,6 +45,27 @@ const Json& sections(Json&& report, std::size_t subject = 0) = delete;
 const Json& sections(const Json& report, std::size_t subject = 0) { return report.at("subjects").at(subject).at("sections"); }
 
 }  // namespace
+
+TEST_CASE("analyze: a rule's row is what rescale makes of it for the same lengths") {
+  const Scratch scratch;
+  const std::string model = configs + "meta-llama--Llama-2-7b-hf";
+  const Json report = Json::parse(done({"analyze", model, "--context", "64k", "--json"}).out);
+  const auto last = [&](const Words& made) {
+    done(plus(made, {"--layout", "inv-freq", "--dtype", "f64", "-o", scratch / "f.npz", "--quiet"}));
+    return load_array(scratch / "f.npz", "inv_freq").values.back();
+  };
+  const double plain = last({"generate", "--config", model});
+  std::size_t rows = 0;
+  for (const Json& row : sections(report).at("rules").at("rules")) {
+    if (row.at("in_force") == true) continue;
+    const std::string method = row.at("method");
+    CAPTURE(method);
+    const Words call{"rescale", model, "--method", method, "--context", "64k"};
+    CHECK(last(call) / plain == row.at("lowest_frequency_ratio").get<double>());
+    ++rows;
+  }
+  CHECK(rows >= 12);
+}
 
 TEST_CASE("analyze: every config that reads, and no other") {
   std::size_t read = 0;

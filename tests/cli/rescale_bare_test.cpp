@@ -1,4 +1,4 @@
-// posenc rescale on tables that do not say what they are: the spec beside them must be theirs.
+// posenc rescale and what tables are said to be: a spec, beside a table or in its file, must be the table's.
 #include "cli/rescale.hpp"
 
 namespace posenc::test {
@@ -53,6 +53,64 @@ TEST_CASE("rescale: one array of a file is a bare table too") {
   done({"rescale", scratch / "model.h5#layers/angles", "--length", "6", "--method", "tile", "-o", scratch / "z.h5"});
   CHECK(load_array(scratch / "z.h5", "layers/angles").shape == std::vector<std::int64_t>{6, 2});
   CHECK(mentions(refused({"rescale", scratch / "model.h5#w", "--tensor", "w", "--length", "8", "-o", "x.npy"}, 2), "#w"));
+}
+
+TEST_CASE("rescale: a file is held against the spec that it carries") {
+  const Scratch scratch;
+  const Words rule{"--method", "linear", "--factor", "2", "-o", "x.npz"};
+  const std::string rope = small_rope(scratch), sidecar = rope + ".json";
+  // The sidecar of another table.
+  const std::string own = slurp(sidecar);
+  small_rope(scratch, {"--base", "500000"});
+  const std::string other = slurp(sidecar);
+  small_rope(scratch);
+  REQUIRE(slurp(sidecar) == own);
+  done(plus({"rescale", rope}, {"--method", "linear", "--factor", "2", "-o", scratch / "good.npz"}));
+  spill(sidecar, other);
+  const std::string sentence = refused(plus({"rescale", rope}, rule), 1);
+  CHECK_MESSAGE((mentions(sentence, "is not the table that it is said to be") && mentions(sentence, "first at [1,1]")), sentence);
+  CHECK(mentions(refused({"rescale", rope, "--method", "linear", "--factor", "2", "--print-spec"}, 1), "said to be"));
+  CHECK(run({"verify", rope, "--quiet"}).status == 1);
+
+  // 50 rows under a spec of 40, and one value moved by an ulp, in every format that says all of it in one file.
+  for (const formats::FormatTraits& format : formats::formats()) {
+    if (!format.many_tensors) continue;
+    CAPTURE(format.name);
+    const std::string suffix(format.suffixes[0]), file = scratch / ("in" + suffix), wrong = scratch / ("wrong" + suffix);
+    const auto made = [&](const std::string& rows) { done({"generate", "rope", "--head-dim", "8", "--positions", rows, "-o", file, "--quiet"}); };
+    const auto written = [&](const auto& metadata, bool moved) {
+      const auto reader = formats::open(file);
+      FilePlan plan;
+      plan.tensors = reader->tensors();
+      plan.metadata = metadata;
+      const auto writer = formats::create(format, wrong, plan);
+      for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
+        std::vector<std::byte> bytes = read_tensor(*reader, t);
+        if (moved && t == 0) bytes[4 * (7 * 4 + 2)] ^= std::byte{1};  // binary32, row 7, pair 2
+        writer->write(t, 0, bytes);
+      }
+      writer->finish();
+    };
+    made("40");
+    const auto forty = formats::open(file)->metadata();
+    written(forty, false);
+    done({"rescale", wrong, "--method", "linear", "--factor", "2", "-o", scratch / "y.npz", "--quiet"});
+    written(forty, true);
+    CHECK(mentions(refused(plus({"rescale", wrong}, rule), 1), "1 of 160 values of cos differ, by up to 1 ulp, first at [7,2]"));
+    made("50");
+    written(forty, false);
+    CHECK(mentions(refused(plus({"rescale", wrong}, rule), 1), "4], the spec says f32 [position 40, pair 4]"));
+  }
+
+  // A CRC that does not hold is no difference but a broken file.
+  done({"generate", "rope", "--head-dim", "8", "--positions", "40", "-o", scratch / "t.npz", "--quiet"});
+  std::string bytes = slurp(scratch / "t.npz");
+  const float row[] = {1, 1, 1, 1, 0.5403023058681398F};  // cos of 0 and of 1
+  const std::size_t at = bytes.find(std::string(reinterpret_cast<const char*>(row), sizeof row));
+  REQUIRE(at != std::string::npos);
+  bytes[at + 16] ^= 1;
+  spill(scratch / "torn.npz", bytes);
+  CHECK(mentions(refused(plus({"rescale", scratch / "torn.npz"}, rule), 3), "CRC-32"));
 }
 
 }  // namespace posenc::test

@@ -109,6 +109,90 @@ TEST_CASE("rescale: a config comes out as a config of the same tables") {
   CHECK_FALSE(fs::exists(scratch / "x.json"));
 }
 
+// Whatever stands in one block or in many: what a rule does to a config it does to its tables, and to no others.
+TEST_CASE("rescale: tables of a rescaled config are the rescaled tables of the config") {
+  const Scratch scratch;
+  const Setup here{.folder = scratch.path()};
+  std::size_t compared = 0;
+  for (const auto& entry : fs::directory_iterator(configs))
+    for (const Words& rule : std::vector<Words>{{"--method", "linear", "--factor", "4"}, {"--method", "yarn", "--context", "64k"}}) {
+      const Words call = plus({"rescale", entry.path().string(), "--original-max-position-embeddings", "8192", "--replace", "--quiet"}, rule);
+      CAPTURE(joined(call));
+      if (run(plus(call, {"-o", "changed.json"}), here).status != 0) continue;
+      const Words rows{"--positions", "9", "--dtype", "f64"};
+      if (run(plus(plus(call, rows), {"-o", "direct.npz"}), here).status != 0) continue;
+      done(plus({"generate", "--config", "changed.json", "-o", "through.npz", "--quiet"}, rows), here);
+      const Outcome held = run({"verify", "direct.npz", "--against", "through.npz"}, here);
+      CHECK_MESSAGE(held.status == 0, held.out);
+      // As many rows, too.
+      const auto lengths = [&](const Words& words) {
+        std::vector<std::string> out;
+        const Json spec = Json::parse(done(plus(words, {"--print-spec"}), here).out);
+        for (const Json& table : spec.contains("tables") ? spec.at("tables") : Json::array({spec})) out.push_back(table.at("parameters").at("positions"));
+        return out;
+      };
+      CHECK(lengths(call) == lengths({"generate", "--config", "changed.json", "--quiet"}));
+      ++compared;
+    }
+  CHECK(compared >= 60);
+}
+
+TEST_CASE("rescale: layer types of a config, named one by one or all at once") {
+  const Scratch scratch;
+  const Setup here{.folder = scratch.path()};
+  const auto written = [&](const std::string& model, const Words& more) {
+    done(plus({"rescale", model, "--method", "linear", "--factor", "2", "--replace", "--quiet", "-o", "made.json"}, more), here);
+    return slurp(scratch / "made.json");
+  };
+  const Words all{"--layer-type", "all"}, both{"--layer-type", "full_attention", "--layer-type", "sliding_attention"};
+  // One block speaks for all.
+  const std::string gemma2 = configs + "google--gemma-2-9b", by_default = written(gemma2, {});
+  CHECK(written(gemma2, all) == by_default);
+  CHECK(written(gemma2, both) == by_default);
+  CHECK(written(llama, all) == written(llama, {}));
+  CHECK(mentions(refused({"rescale", gemma2, "--method", "linear", "--factor", "2", "--layer-type", "sliding_attention", "-o", "x.json"}, 2),
+                 "for all layers, so that no rule can be for sliding_attention alone; leave --layer-type out"));
+  // Each has its own, in dialect 5: the same change in both, one length.
+  const Words trained{"--original-max-position-embeddings", "16384", "--config-dialect", "5"};
+  const Json five = Json::parse(written(gemma, plus(trained, all))).at("text_config");
+  CHECK(Json::parse(written(gemma, plus(trained, both))).at("text_config") == five);
+  CHECK(five.at("max_position_embeddings") == 32768);
+  CHECK(five.at("rope_parameters") == Json::parse(R"({"full_attention": {"rope_type": "linear", "rope_theta": 1e6, "factor": 2.0},
+                                                      "sliding_attention": {"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0}})"));
+  CHECK(mentions(refused({"rescale", gemma, "--method", "linear", "--factor", "2", "--replace", "--original-max-position-embeddings", "16384", "--layer-type",
+                          "all", "-o", "x.json"},
+                         2),
+                 "reaches full_attention only; ask for dialect 5"));
+  CHECK(mentions(refused({"rescale", gemma, "--method", "linear", "--factor", "2", "--replace", "--layer-type", "nope", "-o", "x.json"}, 2),
+                 "has no layer type 'nope' whose positions are encoded; there are sliding_attention or full_attention"));
+}
+
+TEST_CASE("rescale: a config and its tables are refused alike") {
+  const Scratch scratch;
+  // The trained length is known: no matter whether the rule needs it.
+  const Words gemma_call{"rescale", gemma, "--method", "linear", "--factor", "16", "--original-max-position-embeddings", "16384", "--replace", "--quiet"};
+  done(plus(gemma_call, {"-o", scratch / "g.json"}));
+  CHECK(Json::parse(slurp(scratch / "g.json")).at("text_config").at("max_position_embeddings") == 262144);
+  CHECK(mentions(done(plus(gemma_call, {"--print-spec"})).out, "\"positions\": \"262144\""));
+  for (const std::string out : {"x.json", "x.npz"})
+    CHECK(mentions(refused(plus(gemma_call, {"--context", "131072", "-o", out}), 2), "--factor 16 times the trained length 16384 is 262144"));
+  // Partly still pairs are no plain ones.
+  for (const std::string out : {"x.json", "x.npz"}) {
+    CHECK(mentions(refused({"rescale", configs + "google--gemma-4-31B", "--method", "yarn", "--factor", "4", "--original-max-position-embeddings", "8192",
+                            "--replace", "-o", out},
+                           2),
+                   "only --method proportional lengthens"));
+    CHECK(mentions(refused({"rescale", llama, "--method", "proportional", "--factor", "4", "-o", out}, 2), "these do not"));
+  }
+  // A table is no config, whatever is read.
+  done({"generate", "rope", "--head-dim", "8", "--positions", "4", "-o", scratch / "z.npz", "--quiet"});
+  save(scratch / "bare.npy", {4, 2}, numbers(8));
+  for (const std::string word : {"5", "9"}) {
+    CHECK(mentions(refused({"rescale", scratch / "z.npz", "--method", "linear", "--factor", "2", "--config-dialect", word, "-o", "x.npz"}, 2), "--config-dialect"));
+    CHECK(mentions(refused({"rescale", scratch / "bare.npy", "--length", "8", "--config-dialect", word, "-o", "x.npy"}, 2), "--config-dialect"));
+  }
+}
+
 TEST_CASE("rescale: what is read is never written over, under whatever name") {
   const Scratch scratch;
   const Setup here{.folder = scratch.path()};

@@ -252,7 +252,7 @@ TEST_CASE("rescale: encodings without rules become longer, and say so") {
   const Setup here{.folder = scratch.path()};
   done({"generate", "sinusoidal", "--dim", "8", "--positions", "10", "-o", "s.npy", "--quiet"}, here);
   CHECK(mentions(done({"rescale", "s.npy", "--context", "20", "-o", "y.npy"}, here).err,
-                 "sinusoidal has no rules on frequencies, it is made longer: positions 20 (was 10)"));
+                 "sinusoidal has no rules on frequencies, only its length changes: positions 20 (was 10)"));
   done({"generate", "sinusoidal", "--dim", "8", "--positions", "20", "-o", "want.npy", "--quiet"}, here);
   CHECK(slurp(scratch / "y.npy") == slurp(scratch / "want.npy"));
   CHECK(mentions(refused({"rescale", scratch / "s.npy", "--method", "linear", "--factor", "2", "-o", "x.npy"}, 2), "no rules on frequencies"));
@@ -270,6 +270,88 @@ TEST_CASE("rescale: encodings without rules become longer, and say so") {
   CHECK(mentions(refused({"rescale", scratch / "f.npz", "--method", "linear", "--factor", "2", "-o", "x.npz"}, 2), "gives the frequencies themselves"));
   done({"generate", "swin", "--window-height", "2", "--window-width", "2", "-o", "w.npz", "--quiet"}, here);
   CHECK(mentions(refused({"rescale", scratch / "w.npz", "--context", "6", "-o", "x.npz"}, 2), "depends on no length"));
+}
+
+TEST_CASE("rescale: a context below what is there is refused, as one below the trained length is") {
+  const Scratch scratch;
+  const Setup here{.folder = scratch.path()};
+  struct Case {
+    Words made, call;
+    std::string file, length;
+  };
+  const std::vector<Case> cases{{{"sinusoidal", "--dim", "8", "--positions", "100"}, {}, "s.npy", "100"},
+                                {{"learned", "--dim", "4", "--length", "100", "--seed", "1"}, {}, "l.npy", "100"},
+                                {{"alibi", "--num-heads", "2", "--form", "matrix", "--key-length", "24"}, {}, "a.npy", "24"},
+                                {{"xpos", "--head-dim", "8", "--length", "64"}, {}, "x.npz", "64"},
+                                {{"rope", "--head-dim", "8", "--positions", "4096"}, {"--method", "linear", "--factor", "2"}, "r.npz", "4096"}};
+  for (const Case& c : cases) {
+    CAPTURE(c.file);
+    done(plus(plus({"generate"}, c.made), {"-o", c.file, "--quiet"}), here);
+    const Words call = plus({"rescale", scratch / c.file, "--context", "20"}, c.call);
+    const std::string sentence = refused(plus(call, {"-o", "x.npz"}), 2);
+    CHECK_MESSAGE(mentions(sentence, "--context 20 is less than the length " + c.length + " of what is there and would shorten it; give --force"), sentence);
+    const Outcome said = done(plus(call, {"--force", "-o", "forced.npz"}), here);
+    CHECK(!mentions(said.err, "longer"));
+    CHECK(run({"verify", "forced.npz", "--quiet"}, here).status == 0);
+  }
+  CHECK(load_array(scratch / "forced.npz", "cos").shape[0] == 20);
+}
+
+TEST_CASE("rescale: a range keeps its start and step, and its old rows where no rule changes them") {
+  const Scratch scratch;
+  const Setup here{.folder = scratch.path()};
+  struct Case {
+    std::string positions, longer;
+  };
+  for (const Case& c : std::vector<Case>{{"1:101", "1:200"}, {"5:100", "5:200"}, {"0:100:2", "0:200:2"}, {"-3:10", "-3:200"}, {"100", "200"}}) {
+    CAPTURE(c.positions);
+    done({"generate", "sinusoidal", "--dim", "8", "--positions=" + c.positions, "-o", "s.npy", "--quiet"}, here);
+    done({"generate", "sinusoidal", "--dim", "8", "--positions=" + c.longer, "-o", "want.npy", "--quiet"}, here);
+    done({"rescale", "s.npy", "--context", "200", "-o", "y.npy", "--quiet"}, here);
+    CHECK(slurp(scratch / "y.npy") == slurp(scratch / "want.npy"));
+    const std::vector<double> old = load_array(scratch / "s.npy").values, now = load_array(scratch / "y.npy").values;
+    REQUIRE(now.size() > old.size());
+    CHECK(std::equal(old.begin(), old.end(), now.begin()));
+    // And a rotation under a rule.
+    done({"generate", "rope", "--head-dim", "8", "--positions=" + c.positions, "-o", "r.npz", "--quiet"}, here);
+    done({"rescale", "r.npz", "--method", "linear", "--factor", "2", "--context", "200", "-o", "r2.npz", "--quiet"}, here);
+    done({"generate", "rope", "--head-dim", "8", "--method", "linear", "--factor", "2", "--positions=" + c.longer, "-o", "want.npz", "--quiet"}, here);
+    CHECK(slurp(scratch / "r2.npz") == slurp(scratch / "want.npz"));
+  }
+  for (const std::string positions : {"0,5,7", "0.5,1.5", "10:0:-1"}) {
+    CAPTURE(positions);
+    done({"generate", "sinusoidal", "--dim", "8", "--positions", positions, "-o", "s.npy", "--quiet"}, here);
+    done({"generate", "rope", "--head-dim", "8", "--positions", positions, "-o", "r.npz", "--quiet"}, here);
+    for (const Words& call : std::vector<Words>{{"rescale", scratch / "s.npy"}, {"rescale", scratch / "r.npz", "--method", "linear", "--factor", "2"}}) {
+      const std::string sentence = refused(plus(call, {"--context", "200", "-o", "x.npz"}), 2);
+      CHECK_MESSAGE((mentions(sentence, positions + " have no longer form") && mentions(sentence, "give --positions")), sentence);
+    }
+    done({"rescale", "r.npz", "--method", "linear", "--factor", "2", "--context", "200", "--positions", "200", "-o", "y.npz", "--quiet"}, here);
+  }
+  done({"generate", "sinusoidal", "--dim", "8", "--positions", "30:40", "-o", "s.npy", "--quiet"}, here);
+  CHECK(mentions(refused({"rescale", scratch / "s.npy", "--context", "20", "--force", "-o", "x.npy"}, 2), "before the first position, 30"));
+}
+
+TEST_CASE("rescale: the one query of cached decode stays one, at the end of the keys") {
+  const Scratch scratch;
+  const Setup here{.folder = scratch.path()};
+  const auto same = [&](const Words& made, const Words& longer, const std::string& remark) {
+    CAPTURE(joined(made));
+    done(plus(plus({"generate"}, made), {"-o", "t.npy", "--quiet"}), here);
+    done(plus(plus({"generate"}, longer), {"-o", "want.npy", "--quiet"}), here);
+    CHECK(mentions(done({"rescale", "t.npy", "--context", "32", "-o", "y.npy"}, here).err, remark));
+    CHECK(slurp(scratch / "y.npy") == slurp(scratch / "want.npy"));
+  };
+  for (const Words& encoding : std::vector<Words>{{"alibi", "--num-heads", "2", "--form", "matrix"}, {"t5"}}) {
+    same(plus(encoding, {"--key-length", "16", "--query-length", "1"}), plus(encoding, {"--key-length", "32", "--query-length", "1"}),
+         "key_length 32 (was 16); query_length stays 1");
+    same(plus(encoding, {"--key-length", "16", "--query-length", "1", "--query-offset", "15"}),
+         plus(encoding, {"--key-length", "32", "--query-length", "1", "--query-offset", "31"}), "query_offset 31 (was 15); query_length stays 1");
+    // A query that was somewhere else stays there.
+    same(plus(encoding, {"--key-length", "16", "--query-length", "4", "--query-offset", "8"}),
+         plus(encoding, {"--key-length", "32", "--query-length", "4", "--query-offset", "8"}), "key_length 32 (was 16); query_length stays 4");
+    same(plus(encoding, {"--key-length", "16", "--query-length", "16"}), plus(encoding, {"--key-length", "32", "--query-length", "32"}), "query_length 32 (was 16)");
+  }
 }
 
 }  // namespace posenc::test

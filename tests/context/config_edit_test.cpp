@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -159,11 +160,11 @@ TEST_CASE("layer types: the full ones by default, in the dialect asked for") {
   const Json fresh = Json::parse(rescaled(gemma, {.method = "linear", .factor = 4, .dialect = ConfigDialect::v5}));
   CHECK(fresh.at("rope_parameters").at("full_attention") == Json::parse(R"({"rope_type":"linear","rope_theta":1e6,"factor":4.0})"));
   CHECK(fresh.at("rope_parameters").at("sliding_attention") == Json::parse(R"({"rope_type":"default","rope_theta":1e4})"));
-  const std::string local = rescaled(fresh.dump(), {.method = "linear", .factor = 2, .layer_type = "sliding_attention"});
+  const std::string local = rescaled(fresh.dump(), {.method = "linear", .factor = 2, .layer_types = {"sliding_attention"}});
   CHECK(setting(reading_of(local, "sliding_attention"), "factor") == "2");
   CHECK(setting(reading_of(local, "full_attention"), "factor") == "4");
-  refused(gemma, {.method = "linear", .factor = 4, .layer_type = "sliding_attention"}, {"rope_scaling", "full_attention", "dialect 5"});
-  refused(gemma, {.method = "linear", .factor = 4, .layer_type = "nonsense"}, {"nonsense", "full_attention"});
+  refused(gemma, {.method = "linear", .factor = 4, .layer_types = {"sliding_attention"}}, {"rope_scaling", "full_attention", "dialect 5"});
+  refused(gemma, {.method = "linear", .factor = 4, .layer_types = {"nonsense"}}, {"nonsense", "full_attention"});
   refused(config_of("answerdotai--ModernBERT-base"), {.method = "linear", .factor = 4}, {"dialect 5"});
   const Json modern = Json::parse(rescaled(config_of("answerdotai--ModernBERT-base"), {.method = "yarn", .factor = 4, .dialect = ConfigDialect::v5}));
   CHECK(modern.at("rope_parameters").at("full_attention").at("rope_type") == "yarn");
@@ -172,13 +173,69 @@ TEST_CASE("layer types: the full ones by default, in the dialect asked for") {
   // ModernBERT's global base alone.
   CHECK(Json::parse(rescaled(config_of("answerdotai--ModernBERT-base"), {.method = "base", .settings = {{"new_base", "1e6"}}})).at("global_rope_theta") == 1e6);
   // One block for all kinds of layers.
-  refused(config_of("google--gemma-2-9b"), {.method = "linear", .factor = 2, .layer_type = "full_attention"}, {"all layers"});
+  refused(config_of("google--gemma-2-9b"), {.method = "linear", .factor = 2, .layer_types = {"full_attention"}}, {"all layers"});
   CHECK(setting(reading_of(rescaled(config_of("google--gemma-2-9b"), {.method = "linear", .factor = 2}), "sliding_attention"), "factor") == "2");
   // Gemma-4's full layers have a rule of their own, which takes a factor.
   const std::string gemma4 = rescaled(config_of("google--gemma-4-31B"), {.method = "proportional", .factor = 2});
   CHECK(setting(reading_of(gemma4, "full_attention"), "factor") == "2");
   CHECK(reading_of(gemma4, "full_attention").context == 524288);
   refused(config_of("google--gemma-4-31B"), {.method = "yarn", .factor = 2}, {"proportional"});
+}
+
+TEST_CASE("layer types: those that a change for none in particular reaches") {
+  using Types = std::vector<std::string>;
+  const auto reached = [](const std::string& text) {
+    Types types = posenc::layer_types_reached(text, "config.json");
+    std::sort(types.begin(), types.end());
+    return types;
+  };
+  const Types both{"full_attention", "sliding_attention"};
+  CHECK(reached(llama()) == Types{""});
+  CHECK(reached(config_of("google--gemma-2-9b")) == both);
+  CHECK(reached(config_of("openai--gpt-oss-20b")) == both);
+  CHECK(reached(config_of("google--gemma-3-4b-it")) == Types{"full_attention"});  // the sliding layers have another base
+  CHECK(reached(config_of("google--gemma-4-31B")) == Types{"full_attention"});
+  CHECK(reached(config_of("answerdotai--ModernBERT-base")) == Types{"global_attention"});
+  CHECK(reached(config_of("bigscience--bloom-560m")).empty());
+  // What is read back under another rule is what was reached.
+  for (const Json& entry : posenc::test::config_manifest()) {
+    if (entry.at("expect").contains("error")) continue;
+    std::string model = entry.at("file");
+    model.resize(model.find('/'));
+    INFO(model);
+    const std::string text = config_of(model);
+    std::string longer;
+    try {
+      longer = rescaled(text, {.method = "linear", .factor = 7, .settings = {{"original_max_position_embeddings", "2048"}}, .replace = true});
+    } catch (const posenc::Error&) {
+      continue;
+    }
+    Types changed;
+    for (const Reading& r : posenc::read_config(longer, "config.json").readings)
+      if (setting(r, "factor") == "7") changed.push_back(r.layer_type);
+    std::sort(changed.begin(), changed.end());
+    CHECK(changed == reached(text));
+  }
+}
+
+TEST_CASE("layer types: several at once are decided by what stands in the file, and declare one length") {
+  const auto text = [](const std::string& full, const std::string& sliding) {
+    return R"({"model_type":"llama","hidden_size":4096,"num_attention_heads":32,"num_hidden_layers":2,"max_position_embeddings":4096,
+      "layer_types":["sliding_attention","full_attention"],"rope_parameters":{"full_attention":)" + full + R"(,"sliding_attention":)" + sliding + "}}";
+  };
+  const std::string plain = R"({"rope_type":"default","rope_theta":1e6})", local = R"({"rope_type":"default","rope_theta":1e4})";
+  const std::string yarn = R"({"rope_type":"yarn","rope_theta":1e4,"factor":2.0,"original_max_position_embeddings":2048})";
+  const ConfigChange all{.method = "yarn", .factor = 4, .replace = true, .layer_types = {"all"}};
+  const Json made = Json::parse(rescaled(text(plain, local), all));
+  CHECK(made.at("max_position_embeddings") == 16384);
+  for (const char* type : {"full_attention", "sliding_attention"}) {
+    CHECK(made.at("rope_parameters").at(type).at("factor") == 4.0);
+    CHECK(made.at("rope_parameters").at(type).at("original_max_position_embeddings") == 4096);  // not that of the first one's result
+  }
+  refused(text(plain, yarn), all, {"full_attention", "sliding_attention", "different lengths", "context"});
+  const Json context = Json::parse(rescaled(text(plain, yarn), {.method = "yarn", .context = 16384, .replace = true, .layer_types = {"all"}}));
+  CHECK(context.at("rope_parameters").at("full_attention").at("factor") == 4.0);
+  CHECK(context.at("rope_parameters").at("sliding_attention").at("factor") == 8.0);
 }
 
 TEST_CASE("a config under a rule is refused unless it is to be replaced") {

@@ -67,6 +67,20 @@ TEST_CASE("rescaled: refusals are sentences about parameters") {
   CHECK_FALSE(is_rule_parameter(*sinusoidal, "factor"));
 }
 
+TEST_CASE("reaching: a range with another end") {
+  const auto why = [](const std::string& positions, std::int64_t context, bool force) {
+    return posenc::test::refusal_of([&] { return reaching(positions, context, force); });
+  };
+  CHECK(reaching("100", 200, false) == "200");
+  CHECK(reaching("1:101", 200, false) == "1:200");
+  CHECK(reaching("0:100:2", 200, false) == Positions::parse("0:200:2").text());
+  CHECK(reaching("100", 100, false) == "100");
+  CHECK(reaching("100", 20, true) == "20");
+  CHECK(why("100", 99, false) == "context 99 is less than the length 100 of what is there and would shorten it; give force to take it all the same");
+  CHECK(why("1,5,7", 200, true) == "listed positions 1,5,7 have no longer form that ends with context 200; give positions, those of the result");
+  CHECK(why("5:100", 5, true) == "context 5 ends before the first position, 5; give positions");
+}
+
 TEST_CASE("a factor, a context and an amplitude are judged alike for a table and for a config") {
   using Settings = std::vector<std::pair<std::string, std::string>>;
   // Trained for 8192 both: what is said about the change must be the same, and so must whether it is taken.

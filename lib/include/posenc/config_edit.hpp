@@ -32,7 +32,7 @@ struct ConfigChange {
   bool replace = false;  ///< put the new rule in the place of one that is already there; the same rule keeps what is not given
   bool force = false;    ///< a factor below 1 or a wild amplitude is meant
   std::optional<ConfigDialect> dialect{};
-  std::string layer_type{};  ///< "": full_attention where layer types have blocks of their own
+  std::vector<std::string> layer_types{};  ///< that get the rule, or "all"; none: full_attention where layer types have blocks of their own
 };
 
 /// The config for the longer context. Throws usage for a change that makes no sense or that no config says: a config that is
@@ -40,5 +40,9 @@ struct ConfigChange {
 /// readers make of the result goes into `remarks`.
 [[nodiscard]] std::string rescaled_config(std::string_view json_text, std::string_view name, const ConfigChange& change,
                                           std::vector<std::string>* remarks = nullptr);
+
+/// The layer types of the rotations that a rule reaches when it is put into this config for none in particular: all where one block
+/// speaks for all of them, "" where there is one kind. Empty where nothing rotates.
+[[nodiscard]] std::vector<std::string> layer_types_reached(std::string_view json_text, std::string_view name);
 
 }  // namespace posenc
