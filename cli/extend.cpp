@@ -23,10 +23,10 @@ struct Options {
 FilePlan plan_of(const Extension& e, const Reader& reader, bool stacked, const FilePlan::Chunking& chunking) {
   FilePlan plan;
   for (const PlannedTensor& t : e.after) plan.tensors.push_back(t.stored);
-  if (stacked) plan.tensors = {stacked_form(e.after)};
   plan.metadata = reader.metadata();
   for (auto& [key, value] : provenance(e.spec)) plan.metadata[key] = value;
   plan.chunking = chunking;
+  if (stacked) plan_stack(plan, e.after);
   return plan;
 }
 
