@@ -14,7 +14,7 @@ bool among(const Words& list, std::string_view word) { return std::find(list.beg
 struct Token {
   std::string_view text, core, tail;  // core: without punctuation around it
   bool aside = false;                 // in quotes, parentheses or brackets
-  const FlagWord* name = nullptr;     // none aside
+  const FlagWord* name = nullptr;     // none aside, but for "has no parameter 'rows'"
 };
 
 std::vector<Token> tokens_of(std::string_view sentence, const FlagWords& names) {
@@ -33,6 +33,9 @@ std::vector<Token> tokens_of(std::string_view sentence, const FlagWords& names) 
     t.aside = quote != 0 || depth > 0;
     if (const auto found = t.aside ? names.end() : names.find(std::string(t.core)); found != names.end()) t.name = &found->second;
     if (quote != 0 && t.core.ends_with(quote)) quote = 0;
+    const bool whole = t.core.size() > 2 && t.core.starts_with('\'') && t.core.ends_with('\'');
+    if (whole && !out.empty() && out.back().core == "parameter")
+      if (const auto found = names.find(std::string(t.core.substr(1, t.core.size() - 2))); found != names.end()) t.name = &found->second;
     depth = std::max(0, depth - static_cast<int>(std::count_if(t.text.begin(), t.text.end(), [](char c) { return c == ')' || c == ']'; })));
     out.push_back(t);
     at = end + 1;
@@ -59,7 +62,7 @@ class Reading {
     std::string out;
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       const Token& t = tokens_[i];
-      const bool certain = t.name != nullptr && t.core.find('_') != std::string_view::npos;
+      const bool certain = t.name != nullptr && (t.aside || t.core.find('_') != std::string_view::npos);
       out += i == 0 ? "" : " ";
       out += flags_[i] || certain ? t.name->flag + std::string(t.tail) : std::string(t.text);
     }

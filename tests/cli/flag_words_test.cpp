@@ -1,5 +1,5 @@
 // The library's sentences in the command line's words: which words are names, and which are not.
-#include "../../cli/flag_words.hpp"
+#include "flag_words.hpp"
 
 #include <doctest/doctest.h>
 
@@ -65,6 +65,7 @@ TEST_CASE("names in sentences of the library become flags") {
       {"a: the old dialect cannot say that: keep dialect 5", "a: the old dialect cannot say that: keep --config-dialect 5"},
       {"query has 3 positions and key 7; say with query_offset where the queries are", "query has 3 positions and --key 7; say with --query-offset where the queries are"},
       {"scores has no values; give it queries and key", "--scores has no values; give it --queries and --key"},
+      {"rope has no parameter 'low'; did you mean 'slow'?", "rope has no parameter --low; did you mean 'slow'?"},
       {"target 3 is shorter than chunk_length 4", "--target 3 is shorter than chunk_length 4"},
   };
   for (const auto& [sentence, want] : cases) CHECK(cli::in_flags(sentence, names) == want);
@@ -88,6 +89,7 @@ TEST_CASE("ordinary words stay what they are") {
            "queries up to position 7 are beyond the threshold 4, so that the bias is no function of the distance",
            "x.h5 carries its spec; --spec and --config are for a table that does not",
            "stack has other axes",
+           "rope has no parameter 'nothing'; did you mean 'low'?",
            "the factor is what the context says it is",
            "a window's table has odd sides, 2 height - 1 and 2 width - 1, got 5",
            "less than the trained length 4096, which is a factor 2 below",
