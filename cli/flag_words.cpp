@@ -107,7 +107,7 @@ class Reading {
   }
 
   void asked(std::size_t i) {
-    static const Words asking{"needs", "need", "give", "see", "leave", "only"}, closing{"instead", "out", "too", "there"};
+    static const Words asking{"needs", "need", "give", "see", "leave", "only"}, closing{"instead", "out", "to", "too", "there"};
     const std::string_view word = tokens_[i].core;
     if (!tokens_[i].tail.empty() || (!among(asking, word) && !(word == "with" && asks_))) return;
     const std::size_t first = next(i) == "it" || next(i) == "out" ? i + 2 : i + 1;

@@ -66,6 +66,7 @@ TEST_CASE("names in sentences of the library become flags") {
       {"query has 3 positions and key 7; say with query_offset where the queries are", "query has 3 positions and --key 7; say with --query-offset where the queries are"},
       {"scores has no values; give it queries and key", "--scores has no values; give it --queries and --key"},
       {"rope has no parameter 'low'; did you mean 'slow'?", "rope has no parameter --low; did you mean 'slow'?"},
+      {"a rule on top of a rule is neither; give replace to put the new one there", "a rule on top of a rule is neither; give --replace to put the new one there"},
       {"target 3 is shorter than chunk_length 4", "--target 3 is shorter than chunk_length 4"},
   };
   for (const auto& [sentence, want] : cases) CHECK(cli::in_flags(sentence, names) == want);
