@@ -1,6 +1,8 @@
 // posenc extend: a table file with more positions, its old rows as they are.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "command.hpp"
 #include "output.hpp"
 #include "posenc/error.hpp"
@@ -23,10 +25,10 @@ struct Options {
 FilePlan plan_of(const Extension& e, const Reader& reader, bool stacked, const FilePlan::Chunking& chunking) {
   FilePlan plan;
   for (const PlannedTensor& t : e.after) plan.tensors.push_back(t.stored);
-  if (stacked) plan.tensors = {stacked_form(e.after)};
   plan.metadata = reader.metadata();
   for (auto& [key, value] : provenance(e.spec)) plan.metadata[key] = value;
   plan.chunking = chunking;
+  if (stacked) plan_stack(plan, e.after);
   return plan;
 }
 
@@ -37,7 +39,7 @@ int run(const Options& o, const Common& common) {
   const std::shared_ptr<const void> held = elsewhere ? nullptr : formats::hold(o.file);
   std::unique_ptr<Reader> reader = formats::open(o.file);
   const formats::FormatTraits& format = formats::parse_format(reader->format());
-  if (elsewhere && formats::format_of_suffix(o.output).name != format.name)
+  if (elsewhere && std::none_of(format.suffixes.begin(), format.suffixes.end(), [&](std::string_view suffix) { return o.output.ends_with(suffix); }))
     fail_usage(fmt::format("{} is {}, and extend keeps the format; give -o a name that ends in {}", o.file, format.name, format.suffixes.front()));
   const std::optional<Spec> spec = spec_in(*reader, o.file);
   if (!spec) fail_usage(fmt::format("{} carries no spec that could be extended; make the longer table with posenc generate, or resize its values with posenc rescale", o.file));

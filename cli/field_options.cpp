@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "array_argument.hpp"
 #include "posenc/error.hpp"
+#include "posenc/positions.hpp"
+#include "posenc/resample.hpp"
 
 namespace posenc::cli {
 namespace {
@@ -23,6 +26,31 @@ std::string details(const FieldView& f) {
   return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, "; "));
 }
 
+// The words that a parameter of any encoding, or of resampling, takes.
+std::map<std::string, std::vector<std::string>> choices_of_fields() {
+  std::map<std::string, std::vector<std::string>> out;
+  const auto add = [&](const std::vector<FieldView>& fields) {
+    for (const FieldView& f : fields)
+      for (const auto& [choice, help] : f.choices) out[f.name].push_back(choice);
+  };
+  for (const EncodingEntry& entry : encodings()) add(entry.make()->all_fields());
+  add(Resampling{}.views());
+  return out;
+}
+
+// A parameter's text as the library takes it. Positions are read by one function whatever the parameter is called.
+std::string field_text(const std::string& text, const std::string& field, const std::string& type) {
+  if (type != "positions" && type != "list" && type != "array") return text;
+  std::string out = array_text(text, field, type);
+  if (type == "positions") try {
+      (void)Positions::parse(out);
+    } catch (const Error& e) {
+      const std::string sentence = e.what(), said = in_flags(sentence, FlagWords{{"positions", {flag_of(field)}}});
+      throw Error(e.failure(), said == sentence ? fmt::format("{}: {}", flag_of(field), sentence) : said);
+    }
+  return out;
+}
+
 void add_field(CLI::App& app, const FieldView& f, const std::string& group, Given& given) {
   const std::string field = f.name, type = f.type;
   CLI::Option* option = app.add_option_function<std::string>(
@@ -30,7 +58,7 @@ void add_field(CLI::App& app, const FieldView& f, const std::string& group, Give
       [&given, field, type](const std::string& text) {
         for (const auto& [name, value] : given.settings)
           if (name == field) fail_usage(fmt::format("{} is given twice", flag_of(field)));
-        given.settings.emplace_back(field, type == "positions" || type == "list" || type == "array" ? array_text(text, field, type) : text);
+        given.settings.emplace_back(field, field_text(text, field, type));
       },
       f.help + details(f));
   option->type_name(f.metavar.empty() ? "TEXT" : f.metavar);
@@ -39,36 +67,33 @@ void add_field(CLI::App& app, const FieldView& f, const std::string& group, Give
 
 }  // namespace
 
-std::string flag_of(const std::string& field) {
-  std::string flag = "--" + field;
-  for (char& c : flag)
-    if (c == '_') c = '-';
-  return flag;
+std::string in_flags(const std::string& sentence, const std::vector<std::string>& names) {
+  FlagWords words;
+  for (const std::string& name : names) words[name] = {flag_of(name)};
+  for (const auto& [name, choices] : choices_of_fields())
+    if (const auto word = words.find(name); word != words.end()) word->second.choices = choices;
+  return in_flags(sentence, words);
 }
 
-std::string in_flags(const std::string& sentence, const std::vector<std::string>& names) {
-  // A name with '_' is no other word. "factor" or "height" may be one, and is a name where a sentence begins with it and where
-  // something is asked for: "needs factor or context", "say which with height and width".
-  const std::vector<std::string> asking{"with", "give", "needs", "only"}, joining{"or", "and"};
-  const auto among = [](const std::vector<std::string>& list, const std::string& word) { return std::find(list.begin(), list.end(), word) != list.end(); };
-  const bool missing = sentence.find(" is missing") != std::string::npos || sentence.find(" are missing") != std::string::npos;
-  std::string out, before;
-  bool asked = missing, aside = false;  // aside: in parentheses, which say what is so
-  for (std::size_t at = 0; at < sentence.size();) {
-    const std::size_t end = std::min(sentence.find(' ', at), sentence.size());
-    std::string word = sentence.substr(at, end - at), tail;
-    while (!word.empty() && std::string_view(",;:.)").find(word.back()) != std::string_view::npos) tail.insert(0, 1, word.back()), word.pop_back();
-    aside = aside || word.starts_with('(');
-    const bool is_name = !aside && among(names, word);
-    aside = aside && tail.find(')') == std::string::npos;
-    asked = among(asking, before) || (asked && (before.empty() || among(joining, before) || among(joining, word)));
-    out += (out.empty() ? "" : " ") + (is_name && (at == 0 || asked || word.find('_') != std::string::npos) ? flag_of(word) : word) + tail;
-    asked = asked && (is_name || among(joining, word));
-    before = tail.empty() || tail == "," ? word : "";
-    if (!tail.empty() && tail != ",") asked = false;
-    at = end + 1;
-  }
-  return out;
+std::string in_flags_of(const std::string& sentence, const CLI::App& app, const std::vector<std::string>& typed) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  FlagWords words;
+  for (const CLI::App* a = at; a != nullptr; a = a->get_parent())
+    for (const CLI::Option* option : a->get_options())
+      for (const std::string& name : option->get_lnames()) {
+        const std::string flag = "--" + name;
+        const bool given = std::any_of(typed.begin(), typed.end(), [&](const std::string& word) { return word.substr(0, word.find('=')) == flag; });
+        std::string field = name;
+        std::replace(field.begin(), field.end(), '-', '_');
+        // A file may be called factor; and parameters that the help does not list are those of a config or a spec.
+        if ((option->get_group().empty() && !given) || std::find(typed.begin(), typed.end(), field) != typed.end()) continue;
+        words[field] = {flag, {}, option->get_items_expected_max() > 0};
+        if (name == "config-dialect") words["dialect"] = words[field];
+      }
+  for (const auto& [name, choices] : choices_of_fields())
+    if (const auto word = words.find(name); word != words.end()) word->second.choices = choices;
+  return in_flags(sentence, words);
 }
 
 void add_fields(CLI::App& app, const std::vector<FieldView>& fields, const std::string& group, Given& given) {

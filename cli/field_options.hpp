@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "flag_words.hpp"
 #include "posenc/encoding.hpp"
 
 namespace posenc::cli {
@@ -15,11 +16,11 @@ struct Given {
   std::vector<std::pair<std::string, std::string>> settings;  ///< (field, text), in order
 };
 
-/// head_dim -> --head-dim.
-std::string flag_of(const std::string& field);
-
-/// A sentence of the library in the command line's words: what is certainly the name of a parameter becomes its flag.
+/// A sentence of the library with these parameters' names as flags (flag_words.hpp).
 std::string in_flags(const std::string& sentence, const std::vector<std::string>& names);
+
+/// The same with the options of the command that was parsed: those in its help, and those among the words `typed`.
+std::string in_flags_of(const std::string& sentence, const CLI::App& app, const std::vector<std::string>& typed);
 
 /// Adds an option for each field; where one of that name is there already, its help says the second meaning too.
 void add_fields(CLI::App& app, const std::vector<FieldView>& fields, const std::string& group, Given& given);

@@ -10,6 +10,7 @@
 #include "posenc/config_edit.hpp"
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
+#include "posenc/json.hpp"
 #include "posenc/resample.hpp"
 #include "posenc/text.hpp"
 #include "report.hpp"
@@ -43,7 +44,7 @@ Json array_file(const std::string& path, bool json) {
   if (spec) out["spec"] = Json::parse(spec->json());
   const auto record_of = [&](std::string_view key) {
     const auto found = reader->metadata().find(std::string(key));
-    return found == reader->metadata().end() ? Json() : Json::parse(found->second, nullptr, false);
+    return found == reader->metadata().end() ? Json() : json::parse(found->second, fmt::format("{}: its {}", path, key));
   };
   const Json applied = record_of(applied_key), resampled = record_of(resampled_key);
   if (applied.is_object()) out["applied"] = applied;

@@ -13,10 +13,12 @@
 
 #include "command.hpp"
 #include "empty_values.hpp"
+#include "field_options.hpp"
 #include "posenc/error.hpp"
 #include "posenc/formats.hpp"
 #include "posenc/plan.hpp"
 #include "posenc/text.hpp"
+#include "printable.hpp"
 
 namespace posenc::cli {
 namespace {
@@ -30,10 +32,7 @@ constexpr const char* statuses =
 
 // One line, whatever the message holds.
 int report(const std::string& message, int status) {
-  std::string line = message;
-  for (char& c : line)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  (void)std::fputs(("posenc: " + line + "\n").c_str(), stderr);  // the status says it too when nobody listens
+  (void)std::fputs(("posenc: " + printable(message) + "\n").c_str(), stderr);  // the status says it too when nobody listens
   return status;
 }
 
@@ -70,7 +69,12 @@ int usage_failure(const CLI::App& app, const CLI::ParseError& error) {
     const char* kind = word.starts_with('-') ? "option" : (at->get_parent() == nullptr ? "command" : "argument");
     return report(fmt::format("unknown {} {}{} (see {})", kind, quoted_word(word), suggestion(app, word), help), 2);
   }
-  return report(fmt::format("{} (see {})", error.what(), help), 2);
+  std::string sentence = error.what();
+  if (error.get_name() == "ArgumentMismatch") {  // "--factor: At Most 1 required but received 2", "--output: 1 required FILE missing"
+    const std::string option = sentence.substr(0, sentence.find(": "));
+    sentence = fmt::format("{} {}", option, sentence.find("At Most") != std::string::npos ? "is given twice; give it once" : "wants a value behind it");
+  }
+  return report(fmt::format("{} (see {})", sentence, help), 2);
 }
 
 int run(int argc, char** argv) {
@@ -86,6 +90,8 @@ int run(int argc, char** argv) {
   refuse_empty_values(app, common.words);
   try {
     app.parse(argc, argv);
+    for (const Command& command : commands)
+      if (command.app->parsed()) return command.run();
   } catch (const CLI::CallForHelp& e) {
     return app.exit(e);
   } catch (const CLI::CallForAllHelp& e) {
@@ -94,9 +100,10 @@ int run(int argc, char** argv) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
     return usage_failure(app, e);
+  } catch (const Error& e) {
+    if (e.failure() != Failure::usage) throw;
+    fail_usage(in_flags_of(e.what(), app, common.words));
   }
-  for (const Command& command : commands)
-    if (command.app->parsed()) return command.run();
   fmt::print("{}", app.help());
   return 2;
 }

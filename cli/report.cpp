@@ -9,6 +9,7 @@
 
 #include "posenc/error.hpp"
 #include "posenc/text.hpp"
+#include "printable.hpp"
 
 namespace posenc::cli {
 
@@ -58,7 +59,7 @@ std::string index_text(const std::vector<std::int64_t>& index) { return fmt::for
 std::string json_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
 
 void say(const std::string& line) {
-  (void)std::fputs((line + "\n").c_str(), stderr);
+  (void)std::fputs((printable(line) + "\n").c_str(), stderr);
 }
 
 namespace {

@@ -155,7 +155,14 @@ void resample_file(const std::string& input, const Given& given, std::optional<s
   check_input(files, file.path);
   const std::vector<double> values = values_of(array);
   write_file(file, format, files.out, common, "rescale",
-             [&](Writer& writer, const PipelineOptions& options) { resample(resampler, values, stored, writer, options); });
+             [&](Writer& writer, const PipelineOptions& options) {
+               try {
+                 resample(resampler, values, stored, writer, options);
+               } catch (const Error& e) {
+                 if (e.failure() != Failure::usage) throw;
+                 fail_usage(fmt::format("{}: {}", input, e.what()));
+               }
+             });
   if (!common.quiet) say(fmt::format("{}: {}: {}", array.path, form.name.empty() ? "array" : form.name, resampler.understood()));
 }
 

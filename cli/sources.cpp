@@ -13,6 +13,7 @@
 #include "config_source.hpp"
 #include "posenc/names.hpp"
 #include "posenc/error.hpp"
+#include "posenc/json.hpp"
 #include "posenc/presets.hpp"
 #include "posenc/rescale.hpp"
 #include "posenc/text.hpp"
@@ -20,6 +21,7 @@
 namespace posenc::cli {
 namespace {
 
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // configs may begin with it: the config reader warns of it
 constexpr std::size_t max_text = std::size_t{64} << 20;  // configs and specs; longer ones are something else
 
 bool has(const std::vector<FieldView>& fields, std::string_view name) {
@@ -109,17 +111,21 @@ bool starts_like_json(const std::string& path) {
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return false;  // opening a FIFO would wait for a writer
   std::FILE* f = std::fopen(path.c_str(), "rb");
   if (f == nullptr) fail_system(fmt::format("{} cannot be opened", path), errno);
-  int c = std::fgetc(f);
-  while (c == ' ' || c == '\n' || c == '\t' || c == '\r') c = std::fgetc(f);
+  char head[1024];
+  const std::string_view text(head, std::fread(head, 1, sizeof head, f));
   std::fclose(f);
-  return c == '{';
+  if (path.ends_with(".json")) return true;  // what is wrong with it is the JSON reader's to say
+  // The first eight bytes of safetensors are a number, any of which may look like a bracket.
+  if (text.substr(0, 8).find('\0') != std::string_view::npos) return false;
+  const std::size_t first = text.find_first_not_of(" \t\r\n", text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0);
+  return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
 }
 
 bool is_spec(const std::string& text) {
   try {
-    const auto root = nlohmann::json::parse(text);  // an ordered one searches its keys one by one: minutes for a hostile file
+    const auto root = json::parse(std::string_view(text).substr(text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0), "");
     return root.contains("posenc") || root.contains("encoding") || root.contains("tables");
-  } catch (const nlohmann::json::exception&) {
+  } catch (const Error&) {
     return false;  // the config reader says what is wrong with it
   }
 }

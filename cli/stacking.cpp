@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "posenc/error.hpp"
@@ -51,6 +52,8 @@ std::string stack_names(const std::vector<PlannedTensor>& tensors) {
   return names;
 }
 
+namespace {
+
 StoredTensor stacked_form(const std::vector<PlannedTensor>& tensors) {
   StoredTensor form = tensors.front().stored;
   for (const PlannedTensor& t : tensors)
@@ -61,6 +64,14 @@ StoredTensor stacked_form(const std::vector<PlannedTensor>& tensors) {
   form.shape.insert(form.shape.begin(), static_cast<std::int64_t>(tensors.size()));
   form.axis_names.insert(form.axis_names.begin(), "tensor");
   return form;
+}
+
+}  // namespace
+
+void plan_stack(FilePlan& plan, const std::vector<PlannedTensor>& tensors) {
+  plan.tensors = {stacked_form(tensors)};
+  // Tensors are written one by one, so that no chunk may hold values of two.
+  plan.chunking.chunk_bytes = std::min(plan.chunking.chunk_bytes, tensors.front().stored.bytes());
 }
 
 std::unique_ptr<Writer> stacked_writer(Writer& inner, const std::vector<PlannedTensor>& tensors) {

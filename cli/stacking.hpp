@@ -20,8 +20,8 @@ inline constexpr std::string_view tensor_key = "posenc_tensor";
 std::string full_name(const Spec& spec, const PlannedTensor& tensor);
 
 std::string stack_names(const std::vector<PlannedTensor>& tensors);
-/// The one array that holds them; throws usage when shapes differ.
-StoredTensor stacked_form(const std::vector<PlannedTensor>& tensors);
+/// Makes the one array that holds them what is planned, in chunks that end where a tensor ends; throws usage when shapes differ.
+void plan_stack(FilePlan& plan, const std::vector<PlannedTensor>& tensors);
 /// Takes the tensors one by one and puts them behind each other in tensor 0 of `inner`. Its finish() does nothing.
 std::unique_ptr<Writer> stacked_writer(Writer& inner, const std::vector<PlannedTensor>& tensors);
 /// The opposite: a stacked file as its tensors; `names` is the text under stack_key.

@@ -38,7 +38,6 @@ std::vector<Output> outputs_of(const TableFiles& o, const Spec& spec, const form
     out.file.path = o.out.output;
     out.tensors = std::move(tensors);
     out.stacked = true;
-    out.file.plan.tensors = {stacked_form(out.tensors)};
     out.file.plan.metadata = provenance(spec);
     out.file.plan.metadata[std::string(stack_key)] = stack_names(out.tensors);
     outputs.push_back(std::move(out));
@@ -68,6 +67,7 @@ std::vector<Output> outputs_of(const TableFiles& o, const Spec& spec, const form
   for (Output& out : outputs) {
     if (!format.metadata || o.out.output == "-") out.file.plan.metadata.clear();
     out.file.plan.chunking = chunking_of(o.out, format);
+    if (out.stacked) plan_stack(out.file.plan, out.tensors);
     formats::check_plan(format, out.file.plan);
   }
   return outputs;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <set>
 
 #include "array_reader.hpp"
@@ -79,6 +81,17 @@ void check_tensor(const FormatTraits& format, const StoredTensor& tensor) {
                            formats_that([](const FormatTraits& t) { return t.bf16; })));
 }
 
+// What no file of this file system can be so large as.
+template <class F>
+auto with_size(const FormatTraits& format, const std::string& path, const FilePlan& plan, F&& open) try {
+  return open();
+} catch (const Error& e) {
+  const std::string_view sentence = e.what();
+  if (e.failure() != Failure::system || !sentence.ends_with(std::strerror(EFBIG)) || plan.chunking.gzip_level > 0) throw;
+  const std::uint64_t size = implementation(format).file_size(plan);
+  fail_system(fmt::format("cannot write {}: it would have {} ({} bytes), which its file system refuses", path, human_bytes(size), size), EFBIG);
+}
+
 }  // namespace
 
 std::span<const FormatTraits> formats() {
@@ -147,12 +160,12 @@ std::unique_ptr<Writer> create(const FormatTraits& format, const std::string& pa
   if (!format.stdout_ok && is_stream_target(path))
     fail_usage(fmt::format("{} cannot be written front to back, which {} needs: name a regular file, or use {}", format.name,
                            path == "-" ? "stdout" : path, formats_that([](const FormatTraits& t) { return t.stdout_ok; })));
-  return implementation(format).open_writer(path, plan);
+  return with_size(format, path, plan, [&] { return implementation(format).open_writer(path, plan); });
 }
 
 Growth grow(const FormatTraits& format, const std::string& path, const FilePlan& plan) {
   check_plan(format, plan);
-  return implementation(format).open_growth(path, plan);
+  return with_size(format, path, plan, [&] { return implementation(format).open_growth(path, plan); });
 }
 
 std::shared_ptr<const void> hold(const std::string& path) { return lock_file(path); }

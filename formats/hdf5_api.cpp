@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdio>
 #include <string_view>
 
 #include "posenc/error.hpp"
@@ -17,8 +18,20 @@ std::recursive_mutex& library_mutex() {
 
 struct Reason {
   std::string text;
+  bool own = false;  // posenc's words
   int error_number = 0;
 };
+
+// What keeps a file from being read. The library's words for what is seen most often are numbers or of its own making.
+std::string damage(const Reason& reason) {
+  constexpr const char* again = "copy or fetch the file again";
+  if (reason.own) return fmt::format("{}; {}", reason.text, again);
+  if (unsigned long long there = 0, base = 0, wanted = 0;
+      std::sscanf(reason.text.c_str(), "truncated file: eof = %llu, sblock->base_addr = %llu, stored_eof = %llu", &there, &base, &wanted) == 3)
+    return fmt::format("is cut short: it has {} bytes and says that it has {}; {}", there, wanted, again);
+  if (reason.text.find("checksum") != std::string::npos) return fmt::format("a checksum in its HDF5 structure is wrong: it is damaged; {}", again);
+  return fmt::format("its HDF5 structure is damaged{}; {}", reason.text.empty() ? "" : fmt::format(" (the library says: {})", reason.text), again);
+}
 
 // The innermost entry of the stack comes first and says most; a failed system call says "errno = N".
 herr_t collect(unsigned n, const H5E_error2_t* entry, void* data) {
@@ -26,7 +39,7 @@ herr_t collect(unsigned n, const H5E_error2_t* entry, void* data) {
   if (entry->desc == nullptr) return 0;
   const std::string_view text = entry->desc;
   try {
-    if (n == 0) reason.text = text;
+    if (n == 0) reason = {std::string(text), entry->func_name != nullptr && std::string_view(entry->func_name) == own_function, 0};
   } catch (...) {
     return -1;
   }
@@ -78,9 +91,8 @@ void fail(const std::string& what, bool reading) {
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &reason);
   H5Eclear2(H5E_DEFAULT);
   if (reason.error_number != 0) fail_system(what, reason.error_number);
-  const std::string sentence = fmt::format("{}: HDF5: {}", what, reason.text.empty() ? "unknown error" : reason.text);
-  if (reading) fail_input(sentence);
-  throw Error(Failure::system, sentence);
+  if (reading) fail_input(fmt::format("{}: {}", what, damage(reason)));
+  throw Error(Failure::system, fmt::format("{}: the HDF5 library cannot go on ({})", what, reason.text.empty() ? "it does not say why" : reason.text));
 }
 
 }  // namespace posenc::formats::hdf5

@@ -23,6 +23,9 @@ class Session {
   unsigned plugins_ = 0;
 };
 
+/// Who pushes an entry of posenc's own words onto the library's error stack.
+inline constexpr const char* own_function = "posenc";
+
 /// For a process that talks to the library from one thread only: no messages, no plug-ins.
 void quieten();
 

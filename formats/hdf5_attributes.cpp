@@ -93,9 +93,11 @@ std::optional<std::string> get_text(hid_t object, const std::string& key, const 
     if (size > longest_text || H5Aget_storage_size(attribute.get()) < size) return std::nullopt;
     text.resize(size);
     checked_status(H5Aread(attribute.get(), type.get(), text.data()), what, true);
-    // Up to the first NUL, or to the last blank when blanks pad.
-    text.resize(std::min(text.find('\0'), text.size()));
-    if (H5Tget_strpad(type.get()) == H5T_STR_SPACEPAD) text.resize(text.find_last_not_of(' ') + 1);
+    // A text that a NUL ends is what is before it; one that is padded keeps all but the padding.
+    const H5T_str_t pad = H5Tget_strpad(type.get());
+    if (pad == H5T_STR_NULLTERM) text.resize(std::min(text.find('\0'), text.size()));
+    if (pad == H5T_STR_NULLPAD) text.resize(text.find_last_not_of('\0') + 1);
+    if (pad == H5T_STR_SPACEPAD) text.resize(text.find_last_not_of(' ') + 1);
   }
   if (!is_utf8(text)) return std::nullopt;
   return text;

@@ -11,7 +11,7 @@ namespace {
 
 // Why a read fails, as the innermost entry of the error stack.
 bool refuse(const char* why) {
-  H5Epush2(H5E_DEFAULT, "", "", 0, H5E_ERR_CLS, H5E_VFL, H5E_READERROR, "%s", why);
+  H5Epush2(H5E_DEFAULT, "", own_function, 0, H5E_ERR_CLS, H5E_VFL, H5E_READERROR, "%s", why);
   return false;
 }
 

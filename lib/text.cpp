@@ -59,8 +59,9 @@ std::int64_t parse_int(std::string_view text, std::string_view what, bool count)
   if (code == std::errc{} && stop != end && count && unit == 1) {  // 1e6: a real that happens to be whole
     double real = 0;
     auto [real_stop, real_code] = std::from_chars(body.data(), end, real);
-    if (real_code == std::errc{} && real_stop == end && real == std::floor(real) && std::abs(real) <= 9007199254740992.0)
-      return static_cast<std::int64_t>(real);
+    const bool whole = real_stop == end && (real_code == std::errc::result_out_of_range || (real_code == std::errc{} && real == std::floor(real)));
+    if (whole && (real_code != std::errc{} || std::abs(real) > 9007199254740992.0)) refuse(what, "an integer up to 2^53 in magnitude", text);
+    if (whole) return static_cast<std::int64_t>(real);
   }
   if (code != std::errc{} || stop != end) refuse(what, wanted, text);
   if (__builtin_mul_overflow(value, unit, &value)) refuse(what, "an integer below 2^63 in magnitude", text);

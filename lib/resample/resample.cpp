@@ -85,7 +85,7 @@ struct Resampler::State {
 
 // `row` of the old table.
 double finite(double value, std::int64_t row) {
-  if (!std::isfinite(value)) fail_usage(fmt::format("row {} of the table holds {}", row, print(value)));
+  if (!std::isfinite(value)) fail_usage(fmt::format("row {} of the table holds {}; only finite values are resized, put some there first", row, print(value)));
   return value;
 }
 
@@ -154,7 +154,7 @@ void Resampler::make(std::span<const double> table, DType dtype, std::int64_t fi
     fail_usage(fmt::format("rows {} to {} of a table of {} do not fit {} values", first, first + count, rows(), out.size()));
 
   const auto put = [&](std::int64_t row, std::int64_t lane, double value) {
-    if (std::isinf(value)) fail_usage(fmt::format("a value of row {} of the new table is too large for {}", (first + row) % new_rows, name_of(dtype)));
+    if (std::isinf(value)) fail_usage(fmt::format("a value of row {} of the new table is too large for {}; use a wider dtype", (first + row) % new_rows, name_of(dtype)));
     out[static_cast<std::size_t>(row * inner + lane)] = value;
   };
   const auto copy = [&](std::int64_t row, std::int64_t block, std::int64_t old_row) {
