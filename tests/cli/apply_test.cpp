@@ -138,7 +138,7 @@ TEST_CASE("apply: refusals") {
   no({"rope", "--positions", "5", "--layout", "half", "--input", x, "-o", "y.npy"}, "5 positions, the input has 4");
   no({"rope", "--layout", "half", "--input", x + "#nothing", "-o", "y.npy"}, "has no array");
   no({"rope", "--layout", "half", "--pairing", "halves", "--input", x, "-o", "y.npy"}, "half");
-  no({"rope", "--layout", "half", "--operation", "rotate", "--tensor", "cos", "--input", x, "-o", "y.npy"}, "leave tensor");
+  no({"rope", "--layout", "half", "--operation", "rotate", "--tensor", "cos", "--input", x, "-o", "y.npy"}, "leave --tensor");
   no({"sinusoidal", "--set", "long", "--input", x, "-o", "y.npy"}, "for rotate");
   no({"rope", "--layout", "half", "--complex", "pair", "--input", x, "-o", "y.npy"}, "unknown option '--complex'");
   no({"rope", "--layout", "half", "--index-dtype", "i32", "--input", x, "-o", "y.npy"}, "unknown option '--index-dtype'");

@@ -123,7 +123,7 @@ TEST_CASE("--method after --config keeps what both rules have and says what goes
   // A spec likewise.
   spill(scratch / "s.json", done({"generate", "rope", "--config", qwen, "--print-spec", "--quiet"}, here).out);
   CHECK(mentions(done({"generate", "--spec", "s.json", "--method", "ntk", "--positions", "8", "-o", "c.npz"}, here).err, "s.json: method ntk in the place of yarn; factor 4 stays"));
-  refused({"generate", "rope", "--config", qwen, "--method", "longrope", "-o", "d.npz"}, 2, "short_factor", here);
+  refused({"generate", "rope", "--config", qwen, "--method", "longrope", "-o", "d.npz"}, 2, "--short-factor", here);
 }
 
 TEST_CASE("inspect --config-dialect says when a model has one spelling, --force reaches a config") {

@@ -150,7 +150,7 @@ TEST_CASE("resample: values far apart, ties and what cancels are decided") {
   const Array huge{{3, 1}, {0x1.fffffffffffffp1023, 0x1p1023, -0x1p1023}};
   CHECK(wrong_values(huge, resample(huge, {.length = 8}), 0, 1, torch_matrix(3, 8, false, Alignment::half_pixel, 0), one_column(), DType::f64) == 0);
   CHECK_THROWS_WITH_AS(resample(huge, {.method = ResampleMethod::cubic, .length = 8}), doctest::Contains("of the new table is too large for f64"), Error);
-  CHECK_THROWS_WITH_AS(resample(huge, {.length = 8}, DType::f16), "a value of row 0 of the new table is too large for f16", Error);
+  CHECK_THROWS_WITH_AS(resample(huge, {.length = 8}, DType::f16), "a value of row 0 of the new table is too large for f16; use a wider dtype", Error);
 }
 
 TEST_CASE("resample: weights sum to one") {

@@ -168,8 +168,8 @@ TEST_CASE("resample: what makes no sense is refused in a sentence") {
   refused({3, 13, 13}, {.rows = Rows::window, .new_height = 8, .new_width = 8, .grid_axes = true}, "axis is missing: the first of the grid's two axes");
   refused({1, 4, 13}, {.rows = Rows::window, .new_height = 8, .new_width = 8, .grid_axes = true, .axis = 1}, "a window's table has odd sides, 2 height - 1 and 2 width - 1, got 4x13");
   refused({31, 2}, {.rows = Rows::buckets, .method = Method::rebucket}, "num_buckets 31 is odd; bidirectional buckets go to two sides");
-  CHECK_THROWS_WITH_AS(resample({{2, 1}, {1, NAN}}, {.length = 3}), "row 1 of the table holds nan", Error);
-  CHECK_THROWS_WITH_AS(resample({{2, 1}, {1, HUGE_VAL}}, {.method = Method::tile, .length = 3}), "row 1 of the table holds inf", Error);
+  CHECK_THROWS_WITH_AS(resample({{2, 1}, {1, NAN}}, {.length = 3}), "row 1 of the table holds nan; only finite values are resized, put some there first", Error);
+  CHECK_THROWS_WITH_AS(resample({{2, 1}, {1, HUGE_VAL}}, {.method = Method::tile, .length = 3}), "row 1 of the table holds inf; only finite values are resized, put some there first", Error);
   CHECK_THROWS_WITH_AS(resample({{2, 1}, {1, 2}}, {.length = 3}, DType::i32), "a resized table has real values, which i32 does not hold", Error);
   CHECK_THROWS_WITH_AS(resample({{2, 2}, {1, 2}}, {.length = 3}), "the table has 2 values, its shape 4", Error);
 }
