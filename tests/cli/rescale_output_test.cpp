@@ -162,7 +162,7 @@ TEST_CASE("rescale: layer types of a config, named one by one or all at once") {
   CHECK(mentions(refused({"rescale", gemma, "--method", "linear", "--factor", "2", "--replace", "--original-max-position-embeddings", "16384", "--layer-type",
                           "all", "-o", "x.json"},
                          2),
-                 "reaches full_attention only; ask for dialect 5"));
+                 "reaches full_attention only; ask for --config-dialect 5"));
   CHECK(mentions(refused({"rescale", gemma, "--method", "linear", "--factor", "2", "--replace", "--layer-type", "nope", "-o", "x.json"}, 2),
                  "has no layer type 'nope' whose positions are encoded; there are sliding_attention or full_attention"));
 }
