@@ -35,7 +35,7 @@ std::string left_out_text(const LeftOut& left, const Reading& reading, const std
     case LeftOut::Why::open_parameters: {
       std::vector<std::string> flags;
       for (const std::string& field : left.missing) flags.push_back(flag_of(field));
-      why = fmt::format("no config tells {}; give {}", fmt::join(flags, " and "), reading.open.size() > 1 ? "them" : "it");
+      why = fmt::format("no config tells {}; give {}", fmt::join(flags, " and "), left.missing.size() > 1 ? "them" : "it");
       break;
     }
   }

@@ -42,12 +42,13 @@ std::map<std::string, std::vector<std::string>> choices_of_fields() {
 std::string field_text(const std::string& text, const std::string& field, const std::string& type) {
   if (type != "positions" && type != "list" && type != "array") return text;
   std::string out = array_text(text, field, type);
-  if (type == "positions") try {
-      (void)Positions::parse(out);
-    } catch (const Error& e) {
-      const std::string sentence = e.what(), said = in_flags(sentence, FlagWords{{"positions", {flag_of(field)}}});
-      throw Error(e.failure(), said == sentence ? fmt::format("{}: {}", flag_of(field), sentence) : said);
-    }
+  if (type != "positions") return out;
+  try {
+    (void)Positions::parse(out);
+  } catch (const Error& e) {
+    const std::string sentence = e.what(), said = in_flags(sentence, FlagWords{{"positions", {flag_of(field)}}});
+    throw Error(e.failure(), said == sentence ? fmt::format("{}: {}", flag_of(field), sentence) : said);
+  }
   return out;
 }
 

@@ -48,9 +48,9 @@ bool is_number(std::string_view word) {
   return first < 2 && word[first] >= '0' && word[first] <= '9';
 }
 
-class Reading {
+class Sentence {
  public:
-  explicit Reading(std::vector<Token> tokens) : tokens_(std::move(tokens)), flags_(tokens_.size()) {
+  explicit Sentence(std::vector<Token> tokens) : tokens_(std::move(tokens)), flags_(tokens_.size()) {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       if (begins_clause(i)) asks_ = false, subject(i);
       before_value(i);
@@ -129,6 +129,6 @@ std::string flag_of(const std::string& field) {
   return flag;
 }
 
-std::string in_flags(const std::string& sentence, const FlagWords& names) { return Reading(tokens_of(sentence, names)).text(); }
+std::string in_flags(const std::string& sentence, const FlagWords& names) { return Sentence(tokens_of(sentence, names)).text(); }
 
 }  // namespace posenc::cli

@@ -34,7 +34,8 @@ std::optional<ComplexForm> complex_form_of(const SpecOptions& options);
 std::string read_text(const std::string& path);
 /// config.json itself, or the one in a folder.
 std::string config_path(const std::string& path);
-/// Whether a file begins as a JSON object does, and whether such a text says that it is a spec; it is a config otherwise.
+/// Whether a file is to be read as JSON (by its name, *.json, or since it begins as an object or a list does), and whether such a text
+/// says that it is a spec; it is a config otherwise.
 bool starts_like_json(const std::string& path);
 bool is_spec(const std::string& text);
 

@@ -71,7 +71,7 @@ StoredTensor stacked_form(const std::vector<PlannedTensor>& tensors) {
 void plan_stack(FilePlan& plan, const std::vector<PlannedTensor>& tensors) {
   plan.tensors = {stacked_form(tensors)};
   // Tensors are written one by one, so that no chunk may hold values of two.
-  plan.chunking.chunk_bytes = std::min(plan.chunking.chunk_bytes, tensors.front().stored.bytes());
+  plan.chunking.chunk_bytes = std::max<std::int64_t>(1, std::min(plan.chunking.chunk_bytes, tensors.front().stored.bytes()));
 }
 
 std::unique_ptr<Writer> stacked_writer(Writer& inner, const std::vector<PlannedTensor>& tensors) {

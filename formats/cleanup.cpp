@@ -101,7 +101,10 @@ int expect_temporary(const std::string& path) noexcept {
     int expected = vacant;
     if (!slots[i].state.compare_exchange_strong(expected, filling)) continue;
     // Here either the handler sees that this slot is being filled, or this thread sees the handler, and makes nothing any more.
-    while (dying.load()) ::pause();
+    while (dying.load()) {
+      slots[i].state.store(vacant);  // nothing to wait for
+      ::pause();
+    }
     std::memcpy(slots[i].path.data(), path.c_str(), path.size() + 1);
     return static_cast<int>(i);
   }

@@ -81,7 +81,7 @@ void check_tensor(const FormatTraits& format, const StoredTensor& tensor) {
                            formats_that([](const FormatTraits& t) { return t.bf16; })));
 }
 
-// What no file of this file system can be so large as.
+// A file too large for where it goes is told with the size that it would have.
 template <class F>
 auto with_size(const FormatTraits& format, const std::string& path, const FilePlan& plan, F&& open) try {
   return open();
@@ -89,7 +89,7 @@ auto with_size(const FormatTraits& format, const std::string& path, const FilePl
   const std::string_view sentence = e.what();
   if (e.failure() != Failure::system || !sentence.ends_with(std::strerror(EFBIG)) || plan.chunking.gzip_level > 0) throw;
   const std::uint64_t size = implementation(format).file_size(plan);
-  fail_system(fmt::format("cannot write {}: it would have {} ({} bytes), which its file system refuses", path, human_bytes(size), size), EFBIG);
+  fail_system(fmt::format("cannot write {}: it would have {} ({} bytes), which its file system, or a limit on file sizes (ulimit -f), refuses", path, human_bytes(size), size), EFBIG);
 }
 
 }  // namespace

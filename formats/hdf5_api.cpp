@@ -30,6 +30,8 @@ std::string damage(const Reason& reason) {
       std::sscanf(reason.text.c_str(), "truncated file: eof = %llu, sblock->base_addr = %llu, stored_eof = %llu", &there, &base, &wanted) == 3)
     return fmt::format("is cut short: it has {} bytes and says that it has {}; {}", there, wanted, again);
   if (reason.text.find("checksum") != std::string::npos) return fmt::format("a checksum in its HDF5 structure is wrong: it is damaged; {}", again);
+  if (reason.text.find("version") != std::string::npos)
+    return fmt::format("its HDF5 structure is damaged, or newer than this program's library knows (which says: {})", reason.text);
   return fmt::format("its HDF5 structure is damaged{}; {}", reason.text.empty() ? "" : fmt::format(" (the library says: {})", reason.text), again);
 }
 

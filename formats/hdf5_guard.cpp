@@ -1,10 +1,12 @@
 #include "hdf5_guard.hpp"
 
+#include <cerrno>
 #include <cstring>
-#include <exception>
+#include <new>
 #include <string>
 
 #include "checked.hpp"
+#include "posenc/error.hpp"
 
 namespace posenc::formats::hdf5 {
 namespace {
@@ -14,6 +16,9 @@ bool refuse(const char* why) {
   H5Epush2(H5E_DEFAULT, "", own_function, 0, H5E_ERR_CLS, H5E_VFL, H5E_READERROR, "%s", why);
   return false;
 }
+
+// The system's refusal, which is none of the file's.
+bool refuse_call(int error_number) { return refuse(("errno = " + std::to_string(error_number != 0 ? error_number : EIO)).c_str()); }
 
 // A global heap: "GCOL", version, 3 reserved, size (8); then objects of index (2), references (2), 4 reserved, size (8) and data
 // padded to 8; index 0 is the free space and counts its own head. A size that wraps would keep the library in place for ever.
@@ -51,7 +56,12 @@ bool Guard::read(std::uint64_t offset, std::span<std::byte> out) {
   try {
     file_.read(offset, out);
     if (out.size() >= 4 && std::memcmp(out.data(), "GCOL", 4) == 0 && !sound_heap(file_, offset)) return refuse("a global heap is damaged");
-  } catch (const std::exception& e) {
+  } catch (const std::bad_alloc&) {
+    return refuse_call(ENOMEM);
+  } catch (const Error& e) {
+    if (e.failure() == Failure::system) return refuse_call(errno);
+    return refuse(e.what());
+  } catch (const std::exception& e) {  // nothing may pass through the library
     return refuse(e.what());
   }
   return true;

@@ -81,11 +81,13 @@ FilePlan::Chunking chunking_of(const std::vector<Found>& arrays) {
 std::unique_ptr<Reader> open_reader(std::shared_ptr<const InputFile> file) {
   auto reader = std::make_unique<ArrayReader>(file->path(), traits().name);
   Contents contents = walk_apart(*file);
+  const bool by_posenc = contents.metadata.contains(std::string(version_key));
   reader->set_metadata(std::move(contents.metadata));
   for (std::string& skip : contents.skipped) reader->skip(std::move(skip));
   for (std::string& fault : contents.faults) reader->fault(std::move(fault));
   if (contents.unused > 0)
-    reader->remark(fmt::format("the last {} bytes of {} belong to nothing: what an interrupted posenc extend leaves, and the next one removes", contents.unused, file->path()));
+    reader->remark(fmt::format("the last {} bytes of {} belong to nothing{}", contents.unused, file->path(),
+                               by_posenc ? ": what an interrupted posenc extend leaves, and the next one removes" : ""));
   reader->set_chunking(chunking_of(contents.arrays));
   for (Found& found : contents.arrays) {
     StoredArray array;

@@ -33,7 +33,10 @@ struct Fault {
 
 std::string shortened(std::string_view word) {
   constexpr std::size_t shown = 40;
-  return fmt::format("{}{}", word.substr(0, shown), word.size() > shown ? ".." : "");
+  if (word.size() <= shown) return std::string(word);
+  std::size_t end = shown;
+  while (end > 0 && (static_cast<unsigned char>(word[end]) & 0xC0U) == 0x80U) --end;  // whole characters
+  return fmt::format("{}..", word.substr(0, end));
 }
 
 // A word that is neither a string nor a bracket.
@@ -163,7 +166,8 @@ Json parse(std::string_view text, std::string_view what) {
   if (text.starts_with("\xEF\xBB\xBF")) fail_input(fmt::format("{}: starts with a byte-order mark; JSON is plain UTF-8", what));
   // The parser takes a NUL for the end of the text, whatever follows.
   const std::size_t zero = text.find('\0');
-  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") || (text.size() > 1 && zero < 2 && text.find_first_not_of('\0') < 4))
+  const auto zeros_at = [&](std::size_t first) { return text.size() >= 4 && text[first] == '\0' && text[first + 2] == '\0'; };
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") || zeros_at(0) || zeros_at(1))
     fail_input(fmt::format("{}: is not JSON: it is UTF-16 or UTF-32, and JSON is UTF-8; save the text as that", what));
   if (zero != std::string_view::npos) {
     const Place place = place_of(text, zero);

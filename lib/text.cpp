@@ -59,7 +59,8 @@ std::int64_t parse_int(std::string_view text, std::string_view what, bool count)
   if (code == std::errc{} && stop != end && count && unit == 1) {  // 1e6: a real that happens to be whole
     double real = 0;
     auto [real_stop, real_code] = std::from_chars(body.data(), end, real);
-    const bool whole = real_stop == end && (real_code == std::errc::result_out_of_range || (real_code == std::errc{} && real == std::floor(real)));
+    const bool huge = real_code == std::errc::result_out_of_range && body.find("e-") == std::string_view::npos && body.find("E-") == std::string_view::npos;
+    const bool whole = real_stop == end && (huge || (real_code == std::errc{} && real == std::floor(real)));
     if (whole && (real_code != std::errc{} || std::abs(real) > 9007199254740992.0)) refuse(what, "an integer up to 2^53 in magnitude", text);
     if (whole) return static_cast<std::int64_t>(real);
   }

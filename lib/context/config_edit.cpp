@@ -74,7 +74,7 @@ void say_remarks(OpenedConfig& opened, std::string_view name, const Lengthening&
     for (const std::string& remark : own_remarks(opened, what.method, what.trained.value_or(0))) add(fmt::format("{}: {}", name, remark));
   if (what.method == "dynamic" && !what.own_dynamic)
     add(fmt::format("{}: the declared length stays {}, the trained one, from which the dynamic rule counts; vLLM serves factor times that, {}", name,
-                                  *what.trained, print(*what.factor * static_cast<double>(*what.trained))));
+                    *what.trained, print(*what.factor * static_cast<double>(*what.trained))));
   if (const auto window = model.explicit_only().find({"sliding_window"}); window && window->value->is_number() && what.reading->layer_type.empty())
     add(fmt::format("{}: {} {} stays", name, window->origin, shown(*window->value)));
   add(fmt::format("{}: {}{}", name, one_of_several ? what.reading->layer_type + ": " : "", change_text(what)));

@@ -250,7 +250,8 @@ std::string own_to_v4(std::string text, std::string_view name, const OpenedConfi
   const OldBlock old = taken_apart(*found, c);
   if (old.scaling != "null") cannot(name, fmt::format("{} has a rule, which this model's class did not read", parameters));
   if (old.base) text = with_own_base(std::move(text), c, parse_real(*old.base, theta));
-  return without(std::move(text), c, "\n", {parameters});
+  const std::string nowhere = "\n";  // no place has this name: no key is kept where it stands
+  return without(std::move(text), c, nowhere, {parameters});
 }
 
 // Image towers that rotate have a base and no rule.

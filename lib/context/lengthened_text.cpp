@@ -24,9 +24,9 @@ std::string json_text(const FieldView& f) {
   return "[" + list + "]";
 }
 
-class Writer {
+class TextWriter {
  public:
-  Writer(std::string text, const OpenedConfig& opened, std::string_view name, const Lengthening& what)
+  TextWriter(std::string text, const OpenedConfig& opened, std::string_view name, const Lengthening& what)
       : text_(std::move(text)), opened_(opened), name_(name), what_(what) {}
 
   LengthenedText run() {
@@ -203,7 +203,7 @@ class Writer {
 }  // namespace
 
 LengthenedText lengthened_text(std::string text, const OpenedConfig& opened, std::string_view name, const Lengthening& what) {
-  return Writer(std::move(text), opened, name, what).run();
+  return TextWriter(std::move(text), opened, name, what).run();
 }
 
 }  // namespace posenc::config

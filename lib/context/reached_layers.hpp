@@ -12,7 +12,8 @@ namespace posenc::config {
 /// Whether one block, or one base, is for all kinds of layers that rotate, so that no rule can be for one of them alone.
 [[nodiscard]] bool speaks_for_all(const OpenedConfig& opened);
 
-/// The readings that get the rule; of kinds that one block is for the first alone, as the rule is written once. `asked`: layer types
+/// The readings that get the rule; where one block is for all kinds, one of them (full attention, else the first), since the rule is
+/// written once. `asked`: layer types
 /// as asked for, "all" for each of them; none: full attention where layer types have blocks of their own. Throws usage "NAME: ..".
 [[nodiscard]] std::vector<const Reading*> target_readings(const ConfigReading& before, const OpenedConfig& opened, std::string_view name,
                                                           const std::vector<std::string>& asked);

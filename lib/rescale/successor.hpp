@@ -47,7 +47,7 @@ struct Asked {
   bool factor_said;
   std::optional<std::int64_t> trained, context;  ///< positions
   std::optional<double> attention_factor;        ///< as said
-  bool force;                                    ///< a factor below 1 and a wild amplitude are meant
+  bool force;                                    ///< what shortens and a wild amplitude are meant
 };
 
 /// Throws usage for a factor and a context that contradict each other (llama3 and dynamic have them apart: Llama 3.1 reaches 16

@@ -9,6 +9,7 @@
 #include "posenc/text.hpp"
 #include "rescale/plain.hpp"
 #include "rescale/successor.hpp"
+#include "rescale/yarn_magnitude.hpp"
 
 namespace posenc {
 namespace {
@@ -46,6 +47,28 @@ bool set(Encoding& encoding, std::string_view field, const std::string& text) {
   return true;
 }
 
+// The factor on the attention scale is not in the table: it follows from the factor and mscale_all_dim (DeepSeek). Where it does, it
+// follows the new ones; what was done, else "".
+std::string follow_softmax(Encoding& encoding, const rescale::Settings& settings) {
+  const auto before = encoding.fields();
+  const FieldView *softmax = find(before, "softmax_multiplier"), *factor = find(before, "factor"), *all = find(before, "mscale_all_dim");
+  for (const FieldView* f : {softmax, factor, all})
+    if (f == nullptr || !f->present) return "";
+  const auto said = [&](const FieldView& f) {
+    for (const auto& [field, text] : settings)
+      if (field == f.name) return text;
+    return f.value;
+  };
+  const auto multiplier = [](const std::string& factor_text, const std::string& all_text) {
+    const double g = rescale::yarn_magnitude(parse_real(factor_text, "factor"), parse_real(all_text, "mscale_all_dim"));
+    return print(g * g);
+  };
+  const std::string now = multiplier(said(*factor), said(*all));
+  if (said(*softmax) != softmax->value || multiplier(factor->value, all->value) != softmax->value || now == softmax->value) return "";
+  encoding.set("softmax_multiplier", now);
+  return fmt::format("softmax_multiplier {} follows factor {} (was {})", now, said(*factor), softmax->value);
+}
+
 std::string shown(const FieldView& f) { return fmt::format("{} {}", f.name, f.value.size() > 40 ? f.value.substr(0, 37) + "..." : f.value); }
 
 }  // namespace
@@ -55,11 +78,18 @@ Rescaled with_method(const Encoding& encoding, const std::vector<std::pair<std::
   const auto before = encoding.fields();
   const FieldView* now = find(before, "method");
   Rescaled out{encoding.clone(), ""};
-  if (now == nullptr || !said("method")) return out;
+  if (now == nullptr) return out;
+  if (!said("method")) {
+    out.changes = follow_softmax(*out.encoding, settings);
+    return out;
+  }
   for (const auto& [field, text] : settings)
     if (field == "method") out.encoding->set(field, text);
   const std::string method = find(out.encoding->fields(), "method")->value;
-  if (method == now->value) return out;
+  if (method == now->value) {
+    out.changes = follow_softmax(*out.encoding, settings);
+    return out;
+  }
   out.encoding = make_encoding(encoding.name());
   rescale::Settings own;
   std::vector<const FieldView*> of_rule;

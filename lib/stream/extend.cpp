@@ -226,6 +226,7 @@ Extension extend(const Spec& spec, const Reader& reader, std::string_view positi
   InFile stored = find(spec, reader, what);
   Extension e{spec, std::move(stored.tensors), {}, std::move(stored.sources)};
   for (std::size_t t = 0; t < spec.tables.size(); ++t) try {
+      if (std::none_of(e.before.begin(), e.before.end(), [&](const PlannedTensor& p) { return p.table == t; })) continue;  // left out with --tensor
       e.spec.tables[t].encoding = lengthened(spec, t, wanted, stored.form);
     } catch (const Error& error) {
       throw Error(error.failure(), fmt::format("{}: {}{}", what, spec.tables[t].name.empty() ? "" : spec.tables[t].name + ": ", error.what()));

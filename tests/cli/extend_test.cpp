@@ -126,6 +126,18 @@ TEST_CASE("old chunks stay where they are, byte for byte") {
   }
 }
 
+TEST_CASE("layer types of which the file has no tensor are passed over") {
+  const Scratch scratch;
+  const std::string gemma = std::string(POSENC_TEST_DATA) + "/configs/google--gemma-4-31B";
+  for (const std::string name : {"x.h5", "x.npz"}) {
+    made(scratch, {"generate", "--config", gemma, "--positions", "64", "--tensor", "full_attention.cos", "-o", name});
+    made(scratch, {"extend", name, "--positions", "100"});
+    CHECK(verifies(scratch, name));
+    made(scratch, {"generate", "--config", gemma, "--positions", "100", "--tensor", "full_attention.cos", "-o", "direct.npz"});
+    CHECK(run({"verify", name, "--against", "direct.npz"}, {.folder = scratch.path()}).status == 0);
+  }
+}
+
 TEST_CASE("several tables, ranges and lengths under other names") {
   const Scratch scratch;
   made(scratch, {"generate", "rope", "--positions", "100:0:-2", "--head-dim", "16", "-o", "down.npz"});

@@ -1,6 +1,8 @@
 // posenc::rescaled from C++: what it takes from where, in the library's words. The command's tests hold its values.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "encodings/rope.hpp"
 #include "encodings/sinusoidal.hpp"
 #include "posenc/config_edit.hpp"
@@ -147,6 +149,20 @@ TEST_CASE("with_method: what both rules have stays, the rest is told") {
   CHECK(value(*with_method(*yarn, {{"method", "yarn"}, {"factor", "8"}}).encoding, "beta_fast") == "48");
   CHECK(with_method(*yarn, {{"method", "yarn"}}).changes.empty());
   CHECK(value(*with_method(*yarn, {{"factor", "8"}}).encoding, "attention_factor") == "1.2");
+  // DeepSeek's factor on the attention scale, (0.1 m ln s + 1)^2, follows the factor where it followed the old one, and only there.
+  const auto scale = [](double s) { return (0.1 * std::log(s) + 1) * (0.1 * std::log(s) + 1); };
+  const auto deep = [&](const std::string& softmax) {
+    return rescaled(*erase(Rope{.head_dim = 8, .positions = Positions::range(0, 16)}),
+                    {.settings = {{"method", "yarn"}, {"factor", "40"}, {"original_max_position_embeddings", "4096"}, {"mscale", "1"}, {"mscale_all_dim", "1"},
+                                  {"softmax_multiplier", softmax}}})
+        .encoding;
+  };
+  const Rescaled four = with_method(*deep(print(scale(40))), {{"factor", "4"}});
+  CHECK(std::stod(value(*four.encoding, "softmax_multiplier")) == doctest::Approx(scale(4)).epsilon(1e-14));
+  CHECK(four.changes.starts_with("softmax_multiplier 1.29"));
+  CHECK(value(*with_method(*deep("1.5"), {{"factor", "4"}}).encoding, "softmax_multiplier") == "1.5");
+  CHECK(with_method(*deep(print(scale(40))), {{"factor", "4"}, {"softmax_multiplier", "2"}}).changes.empty());
+  CHECK(with_method(*deep(print(scale(40))), {{"factor", "40"}}).changes.empty());
   const auto loud = erase(Rope{.head_dim = 8, .attention_factor = 1.5});
   CHECK(value(*with_method(*loud, {{"method", "linear"}}).encoding, "attention_factor") == "1.5");
   CHECK(with_method(*loud, {{"method", "linear"}}).changes.empty());

@@ -30,7 +30,7 @@ struct ConfigChange {
   /// original_max_position_embeddings, which says the trained length where the file does not.
   std::vector<std::pair<std::string, std::string>> settings{};
   bool replace = false;  ///< put the new rule in the place of one that is already there; the same rule keeps what is not given
-  bool force = false;    ///< a factor below 1 or a wild amplitude is meant
+  bool force = false;    ///< a factor below 1, a shorter context or a wild amplitude is meant
   std::optional<ConfigDialect> dialect{};
   std::vector<std::string> layer_types{};  ///< that get the rule, or "all"; none: full_attention where layer types have blocks of their own
 };
